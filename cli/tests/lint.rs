@@ -10,7 +10,9 @@ use std::time::{Duration, Instant};
 use insta::assert_snapshot;
 use proptest::prelude::*;
 use unjinja::chat_template::ChatTemplate;
-use unjinja::lint::{Level, LintOptions, Ruling, Rulings, Selector, TemplateText, lint};
+use unjinja::lint::{
+    Level, LintOptions, Ruling, Rulings, Selector, TemplateText, lint, lint_chat_template,
+};
 use unjinja::profile::{Target, port};
 use unjinja::{ResponseTemplate, Value, json};
 
@@ -251,6 +253,138 @@ fn the_gallery_has_these() {
     U006 close-in-body: 32, 28
     U009 not-portable: 60, 60
     ");
+}
+
+/// What chat templates are told that come to nothing worse than notes.
+const CHAT: &str = "{%- for m in messages %}
+    {{- '<|' + m.role + '|>' + m.content }}
+    {%- for call in m.tool_calls or [] %}
+        {{- '<call>' + call.function | tojson + '</call>' }}
+    {%- endfor %}
+    {{- '<|end|>' }}
+{%- endfor %}
+{%- if add_generation_prompt %}
+    {{- '<|assistant|>' }}
+{%- endif %}
+";
+
+#[test]
+fn a_chat_template_is_shown_with_its_line_a_conversation_and_its_rendering() {
+    let printed = CHAT.replace("+ m.content", "~ m.content");
+    let folder = folder("chat", &[("chat_template.jinja", &printed)]);
+    assert_snapshot!(unjinja_lint(&folder, "chat_template.jinja"));
+    assert_snapshot!(unjinja_lint(
+        &folder,
+        "chat_template.jinja --format json --allow all --deny none-printed"
+    ));
+    assert_snapshot!(unjinja_lint(
+        &folder,
+        "chat_template.jinja --format github --allow parts-crash,J015,J016,J029,J002"
+    ));
+}
+
+#[test]
+fn the_exit_code_of_a_chat_template_tells_the_worst() {
+    let printed = CHAT.replace("+ m.content", "~ m.content");
+    let config = format!(
+        r#"{{"chat_template": {}}}"#,
+        json::write(&printed.as_str().into())
+    );
+    let toml = "[lint]\ndeny = [\"none-printed\"]\n";
+    let folder = folder(
+        "chat_codes",
+        &[
+            ("crashes.jinja", CHAT),
+            ("prints.jinja", &printed),
+            (
+                "sound.jinja",
+                &CHAT.replace("m.content", "(m.content or '')"),
+            ),
+            ("broken.jinja", "{% if %}"),
+            ("tokenizer_config.json", &config),
+            ("no_name", &printed),
+        ],
+    );
+    for (arguments, code) in [
+        ("crashes.jinja", 1),
+        ("crashes.jinja --allow J004", 0),
+        ("prints.jinja", 0),
+        ("prints.jinja --deny J001", 1),
+        ("prints.jinja --deny all", 1),
+        ("sound.jinja --deny all", 0),
+        ("broken.jinja", 1),
+        ("tokenizer_config.json --deny none-printed", 1),
+        (". --deny none-printed", 1),
+        ("no_name --deny none-printed", 1),
+        ("missing.jinja", 2),
+    ] {
+        let printed = unjinja_lint(&folder, arguments);
+        assert!(
+            printed.ends_with(&format!("exit {code}")),
+            "{arguments}\n{printed}"
+        );
+    }
+    fs::write(folder.join("unjinja.toml"), toml).unwrap();
+    let printed = unjinja_lint(&folder, "prints.jinja");
+    assert!(printed.ends_with("exit 1"), "{printed}");
+}
+
+#[test]
+fn the_chat_templates_of_the_gallery_have_notes_alone() {
+    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+    let mut worse = Vec::new();
+    for entry in fs::read_dir(root().join("chat_templates")).unwrap() {
+        let path = entry.unwrap().path();
+        if path
+            .extension()
+            .is_none_or(|extension| extension != "jinja")
+        {
+            continue;
+        }
+        let mut template = ChatTemplate::from_jinja(fs::read_to_string(&path).unwrap());
+        template.bos_token = Some("<s>".to_owned());
+        template.eos_token = Some("</s>".to_owned());
+        for complaint in lint_chat_template(&template, &LintOptions::default()).unwrap() {
+            let lint = format!("{} {}", complaint.lint.code(), complaint.lint.name());
+            *counts.entry(lint).or_default() += 1;
+            if complaint.level != Level::Note {
+                worse.push(format!("{}: {complaint}", path.display()));
+            }
+        }
+    }
+    assert!(worse.is_empty(), "{}", worse.join("\n"));
+    let line = |(lint, count): (&String, &usize)| format!("{lint}: {count}\n");
+    assert_snapshot!(counts.iter().map(line).collect::<String>());
+}
+
+#[test]
+fn chat_templates_that_never_end_are_borne_with() {
+    let nested = format!("{}x{}", "{% if a %}".repeat(140), "{% endif %}".repeat(140));
+    let chain = format!("{{{{ a{} }}}}", ".b".repeat(1_900));
+    for jinja in [
+        "{% for a in range(99999999) %}{% for b in range(99999999) %}x{% endfor %}{% endfor %}",
+        "{% macro a() %}{{ a() }}{% endmacro %}{{ a() }}",
+        "{% for m in messages %}{{ m.content * 9000000 }}{% endfor %}",
+        "{{ messages[0].content }}{% for a in range(200) %}{% for b in range(200) %}{% if b %}{{ b }}{% endif %}{% endfor %}{% endfor %}",
+        "{% if a %}{% elif b %}{% else %}",
+        &nested,
+        &chain,
+        "{{ '\u{fdd0}\u{fdd1}' + messages[0].content }}",
+        "{% generation %}{% generation %}{{ messages }}{% endgeneration %}{% endgeneration %}",
+        "\r\n{{ messages[0].content }}\r{{ 1 / 0 if messages | length > 1 }}",
+    ] {
+        let began = Instant::now();
+        let template = ChatTemplate::from_jinja(jinja);
+        if let Ok(complaints) = lint_chat_template(&template, &LintOptions::default()) {
+            assert!(
+                complaints
+                    .iter()
+                    .all(|complaint| complaint.diagnostic.position.is_some())
+            );
+        }
+        let short: String = jinja.chars().take(60).collect();
+        assert!(began.elapsed() < 2 * PATIENCE, "{short}");
+    }
 }
 
 /// Lints a template, if it is one.

@@ -14,6 +14,35 @@ pub fn did_you_mean(name: &str, known: &[&str]) -> String {
     }
 }
 
+/// The known name that another one nearly is: a letter or two are wrong, and it is none of them itself.
+pub fn nearly<'k>(name: &str, known: &[&'k str]) -> Option<&'k str> {
+    if known.contains(&name) {
+        return None;
+    }
+    let letters = |name: &str| {
+        let mut letters: Vec<char> = name.chars().collect();
+        letters.sort_unstable();
+        letters
+    };
+    let allowed = match name.chars().count() {
+        ..4 => return None,
+        // Short names are near to many others: only letters that have changed places count.
+        4 => {
+            return known
+                .iter()
+                .copied()
+                .find(|other| letters(other) == letters(name));
+        }
+        5..10 => 1,
+        _ => 2,
+    };
+    let nearest = known
+        .iter()
+        .map(|candidate| (edits(name, candidate), *candidate))
+        .min()?;
+    (nearest.0 <= allowed).then_some(nearest.1)
+}
+
 /// How many insertions, deletions, replacements and swaps of neighbours make one name the other.
 fn edits(a: &str, b: &str) -> usize {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().take(64).collect(), b.chars().collect());

@@ -50,6 +50,7 @@ impl Playground {
             "derive" => derivation::derive(request),
             "evidence" => derivation::evidence(request),
             "check" => template::check(request),
+            "lint" => template::lint_chat(request),
             "try" => template::try_case(request),
             "fixture" => template::fixture(request),
             "render" => conversation::render(request),

@@ -1,7 +1,7 @@
 //! Response templates that someone writes: what is wrong with them, and what they make of texts.
 
 use unjinja::check::FirstFixture;
-use unjinja::lint::{Complaint, LintOptions, TemplateText, lint};
+use unjinja::lint::{Complaint, LintOptions, TemplateText, lint, lint_chat_template};
 use unjinja::{Diagnostic, Object, ResponseTemplate, Value, json};
 use unjinja_replay::preview;
 
@@ -43,6 +43,20 @@ pub(crate) fn check(request: &Request<'_>) -> Result<Value, String> {
         ("remark", remark),
     ])
     .into())
+}
+
+/// Lints the chat template. The answer is a list of all complaints, each with the place where it begins and ends in the
+/// Jinja, in units of UTF-16, and with the conversation that shows it.
+pub(crate) fn lint_chat(request: &Request<'_>) -> Result<Value, String> {
+    let template = request
+        .chat_template()?
+        .ok_or("there is no chat template")?;
+    let options = LintOptions::default().base(request.base()?);
+    let complaints = lint_chat_template(&template, &options).map_err(|error| error.to_string())?;
+    let complaints = complaints.iter();
+    Ok(complaints
+        .map(|complaint| of_complaint(&template.jinja, complaint))
+        .collect())
 }
 
 fn of_fault(text: &str, fault: &Diagnostic) -> Value {

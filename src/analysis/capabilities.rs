@@ -60,12 +60,13 @@ impl Capabilities {
         let prepared = template.prepare();
         let mut prober = Prober::new(template, prepared.renderer()?, base);
         prober.try_question()?;
+        let variables = variables::find(&prober, prepared.variables());
         Ok(Capabilities {
             answers: Questions::new(&prober).ask_all(),
-            variables: variables::find(&prober, prepared.variables()),
             marks_generation: prepared.marks_generation(),
             generation_prompt: generation_prompt::find(&prober),
-            prefix_kept: prefix::find(&prober),
+            prefix_kept: prefix::find(&prober, &variables),
+            variables,
         })
     }
 
@@ -105,6 +106,9 @@ impl Capabilities {
                     "messages": departure.messages.clone(),
                     "before": &departure.before,
                     "after": &departure.after,
+                    "mended_by": departure.mended_by.as_ref().map(|(name, value)| {
+                        Object::from_iter([(name.as_str(), *value)])
+                    }),
                 }
             });
             let outcome = object! {"kept": departure.is_none(), "counterexample": departure};

@@ -122,3 +122,4 @@ pub(crate) use call_shape::text_with_slots;
 pub(crate) use conversation::ConversationShape;
 pub(crate) use line_up::line_up;
 pub(crate) use turn_headers::TurnHeaders;
+pub(crate) use variables::is_given;

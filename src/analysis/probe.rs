@@ -152,6 +152,24 @@ pub(crate) struct Setting {
 }
 
 impl Setting {
+    /// The setting of a template that could not be asked anything.
+    pub(crate) fn plain(template: &ChatTemplate, base: &RenderInput) -> Setting {
+        Setting {
+            base: with_tokens(template, base),
+            no_tools: Value::Null,
+            in_parts: Vec::new(),
+        }
+    }
+
+    /// The same with content as texts, unless users have to give it in parts.
+    pub(crate) fn with_texts(&self) -> Setting {
+        let mut setting = self.clone();
+        if !setting.in_parts.contains(&"user") {
+            setting.in_parts.clear();
+        }
+        setting
+    }
+
     /// A message with content in the form in which the template takes it.
     pub(crate) fn in_form(&self, message: &Value) -> Value {
         let role = message.get("role").and_then(Value::as_str);
@@ -344,7 +362,7 @@ impl<'t> Prober<'t> {
     }
 
     /// What the template is given with all probes, and in which form.
-    pub(super) fn setting(&self) -> &Setting {
+    pub(crate) fn setting(&self) -> &Setting {
         &self.setting
     }
 

@@ -204,6 +204,11 @@ impl<'t> TurnProber<'t> {
         })
     }
 
+    /// The variables that switch thinking.
+    pub(crate) fn switches(&self) -> &[String] {
+        &self.switches
+    }
+
     /// The tools that are offered.
     pub(super) fn tools(&self) -> &[Value] {
         self.tools.as_list()

@@ -49,13 +49,17 @@ const GIVEN: &[&str] = &[
     "kwargs",
 ];
 
+/// Whether a template is given something of this name without being asked.
+pub(crate) fn is_given(name: &str) -> bool {
+    GIVEN.contains(&name) || name.starts_with("__")
+}
+
 /// The variables that a template reads, in alphabetical order, each tried both ways.
 ///
 /// `names` says of each name whether the template also sets it. Such a name is taken for one of
 /// its own, unless giving it from outside changes something.
 pub(super) fn find(prober: &Prober<'_>, names: &[(String, bool)]) -> Vec<Variable> {
-    let is_own =
-        |(name, _): &&(String, bool)| !GIVEN.contains(&name.as_str()) && !name.starts_with("__");
+    let is_own = |(name, _): &&(String, bool)| !is_given(name);
     let mut names: Vec<&(String, bool)> = names.iter().filter(is_own).collect();
     names.sort();
     if names.is_empty() {

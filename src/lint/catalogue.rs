@@ -6,7 +6,7 @@ use thiserror::Error;
 
 use super::Level;
 
-/// A kind of thing that is likely to hurt.
+/// A kind of thing that is likely to hurt, about a response template (`U…`) or a chat template (`J…`).
 ///
 /// Codes and names stay what they are: files that people keep have them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -46,6 +46,82 @@ pub enum Lint {
     NeedsBacktracking,
     /// Somebody whom the template is for refuses it, or can't make all use of it.
     NotSuited,
+    /// `None` is printed where a text belongs.
+    NonePrinted,
+    /// A list or an object is printed as Python shows it.
+    PythonPrinted,
+    /// Signs are escaped as for a web page.
+    EscapedForHtml,
+    /// Messages without content can't be rendered.
+    ContentCrashes,
+    /// Content that is a list of parts can't be rendered.
+    PartsCrash,
+    /// Arguments of some form can't be rendered.
+    ArgumentsCrash,
+    /// Tools that lack something can't be rendered.
+    ToolsCrash,
+    /// Results that lack something can't be rendered.
+    ResultsCrash,
+    /// JSON is encoded twice.
+    JsonTwice,
+    /// A message is not rendered.
+    MessageDropped,
+    /// A call is not rendered.
+    CallDropped,
+    /// A tool's result is not rendered.
+    ResultDropped,
+    /// The text beside a call is not rendered.
+    TextBesideCallsDropped,
+    /// A thought is not rendered.
+    ThoughtDropped,
+    /// Thoughts are not seen under all names that are in use.
+    ThoughtNameUnseen,
+    /// The ids of calls or results are not rendered.
+    IdDropped,
+    /// A part of a tool's definition is not rendered.
+    ToolDropped,
+    /// What was said is rendered otherwise once a result follows.
+    PrefixBeforeResult,
+    /// What was said is rendered otherwise once a question follows.
+    PrefixBeforeQuestion,
+    /// `add_generation_prompt` is ignored.
+    PromptIgnored,
+    /// No turn begins with what its prompt ended with.
+    PromptNotKept,
+    /// Nothing ends the assistant's turn.
+    TurnNotEnded,
+    /// A variable is read and changes nothing.
+    SwitchesNothing,
+    /// A name is nearly one that others use.
+    NearlyKnownName,
+    /// Prompts change with the hour, the minute or the second.
+    FinerThanADay,
+    /// Prompts differ from call to call.
+    DiffersFromCallToCall,
+    /// The transformers library refuses the template.
+    RefusedByTransformers,
+    /// Other engines of Jinja do not have something.
+    NotInAllEngines,
+    /// A marker in a text comes out as the marker.
+    MarkersInTexts,
+    /// The template reaches for the insides of Python.
+    ReachesInside,
+    /// A conversation is refused for its words.
+    RaisesOnWords,
+    /// What is rendered depends on words of a text.
+    TriggeredByWords,
+    /// Arguments come out otherwise than they went in.
+    ArgumentsRewritten,
+    /// A text comes out otherwise than it went in.
+    TextRewritten,
+    /// Not even a question can be rendered.
+    QuestionCrashes,
+    /// A text is rendered twice.
+    SaidTwice,
+    /// Nothing closes a thought.
+    ThoughtNotClosed,
+    /// A model has two chat templates that differ.
+    OtherTemplateBeside,
 }
 
 /// What is known of a lint.
@@ -72,7 +148,7 @@ macro_rules! entry {
 }
 
 #[rustfmt::skip]
-const ENTRIES: [Entry; 17] = [
+const ENTRIES: [Entry; 55] = [
     entry!(DelimitersOverlap, "U001", "delimiters-overlap", Warning,
         "a delimiter takes the beginning of another, which is then not found"),
     entry!(EndInText, "U002", "end-in-text", Warning,
@@ -107,6 +183,82 @@ const ENTRIES: [Entry; 17] = [
         "a pattern that can only be matched by backtracking streams slower"),
     entry!(NotSuited, "U017", "not-suited", Error,
         "a package that the template is for refuses it, or uses only part of it"),
+    entry!(NonePrinted, "J001", "none-printed", Warning,
+        "`None` is printed where a text belongs"),
+    entry!(PythonPrinted, "J002", "python-printed", Warning,
+        "a list or an object is printed as Python shows it"),
+    entry!(EscapedForHtml, "J003", "escaped-for-html", Warning,
+        "signs are escaped as for a web page"),
+    entry!(ContentCrashes, "J004", "content-crashes", Error,
+        "messages without content can't be rendered"),
+    entry!(PartsCrash, "J005", "parts-crash", Note,
+        "content that is a list of parts can't be rendered"),
+    entry!(ArgumentsCrash, "J006", "arguments-crash", Error,
+        "arguments of some form can't be rendered"),
+    entry!(ToolsCrash, "J007", "tools-crash", Warning,
+        "tools that lack something can't be rendered"),
+    entry!(ResultsCrash, "J008", "results-crash", Note,
+        "results that lack something can't be rendered"),
+    entry!(JsonTwice, "J009", "json-twice", Warning,
+        "JSON is encoded twice"),
+    entry!(MessageDropped, "J010", "message-dropped", Error,
+        "a message is not rendered"),
+    entry!(CallDropped, "J011", "call-dropped", Error,
+        "a call is not rendered"),
+    entry!(ResultDropped, "J012", "result-dropped", Error,
+        "a tool's result is not rendered"),
+    entry!(TextBesideCallsDropped, "J013", "text-beside-calls-dropped", Note,
+        "the text beside a call is not rendered"),
+    entry!(ThoughtDropped, "J014", "thought-dropped", Warning,
+        "a thought is not rendered"),
+    entry!(ThoughtNameUnseen, "J015", "thought-name-unseen", Note,
+        "thoughts are not seen under all names that are in use"),
+    entry!(IdDropped, "J016", "id-dropped", Note,
+        "the ids of calls or results are not rendered"),
+    entry!(ToolDropped, "J017", "tool-dropped", Warning,
+        "a part of a tool's definition is not rendered"),
+    entry!(PrefixBeforeResult, "J018", "prefix-before-result", Note,
+        "what was said is rendered otherwise once a result follows"),
+    entry!(PrefixBeforeQuestion, "J019", "prefix-before-question", Note,
+        "what was said is rendered otherwise once a question follows"),
+    entry!(PromptIgnored, "J020", "prompt-ignored", Warning,
+        "`add_generation_prompt` is ignored"),
+    entry!(PromptNotKept, "J021", "prompt-not-kept", Warning,
+        "no turn begins with what its prompt ended with"),
+    entry!(TurnNotEnded, "J022", "turn-not-ended", Warning,
+        "nothing ends the assistant's turn"),
+    entry!(SwitchesNothing, "J023", "switches-nothing", Warning,
+        "a variable is read and changes nothing"),
+    entry!(NearlyKnownName, "J024", "nearly-known-name", Warning,
+        "a name is nearly one that others use"),
+    entry!(FinerThanADay, "J025", "finer-than-a-day", Warning,
+        "prompts change with the hour, the minute or the second"),
+    entry!(DiffersFromCallToCall, "J026", "differs-from-call-to-call", Warning,
+        "prompts differ from call to call"),
+    entry!(RefusedByTransformers, "J027", "refused-by-transformers", Error,
+        "the transformers library refuses the template"),
+    entry!(NotInAllEngines, "J028", "not-in-all-engines", Note,
+        "other engines of Jinja do not have something"),
+    entry!(MarkersInTexts, "J029", "markers-in-texts", Note,
+        "a marker in a text comes out as the marker"),
+    entry!(ReachesInside, "J030", "reaches-inside", Error,
+        "the template reaches for the insides of Python"),
+    entry!(RaisesOnWords, "J031", "raises-on-words", Warning,
+        "a conversation is refused for its words"),
+    entry!(TriggeredByWords, "J032", "triggered-by-words", Warning,
+        "what is rendered depends on words of a text"),
+    entry!(ArgumentsRewritten, "J033", "arguments-rewritten", Warning,
+        "arguments come out otherwise than they went in"),
+    entry!(TextRewritten, "J034", "text-rewritten", Note,
+        "a text comes out otherwise than it went in"),
+    entry!(QuestionCrashes, "J035", "question-crashes", Error,
+        "not even a question can be rendered"),
+    entry!(SaidTwice, "J036", "said-twice", Warning,
+        "a text is said once, and rendered twice"),
+    entry!(ThoughtNotClosed, "J037", "thought-not-closed", Warning,
+        "nothing closes a thought"),
+    entry!(OtherTemplateBeside, "J038", "other-template-beside", Warning,
+        "a model has two chat templates that differ"),
 ];
 
 impl Lint {
@@ -149,6 +301,11 @@ impl Lint {
         self.entry().level
     }
 
+    /// Whether it is about chat templates, and not about response templates.
+    pub fn is_of_chat_templates(self) -> bool {
+        self.code().starts_with('J')
+    }
+
     /// The page that explains it, in Markdown, with an example of what is reported and one of what
     /// is not.
     pub fn page(self) -> &'static str {
@@ -188,11 +345,18 @@ pub struct UnknownLint(pub String);
 mod tests {
     use super::*;
 
+    /// So many lints are about response templates; those about chat templates follow.
+    const OF_RESPONSE_TEMPLATES: usize = 17;
+
     #[test]
     fn each_lint_is_found_under_its_code_and_its_name() {
         for (index, lint) in Lint::all().iter().copied().enumerate() {
             assert_eq!(lint as usize, index);
-            assert_eq!(lint.code(), format!("U{:03}", index + 1));
+            let numbers = match index.checked_sub(OF_RESPONSE_TEMPLATES) {
+                None => format!("U{:03}", index + 1),
+                Some(index) => format!("J{:03}", index + 1),
+            };
+            assert_eq!(lint.code(), numbers);
             assert_eq!(lint.code().parse(), Ok(lint));
             assert_eq!(lint.name().parse(), Ok(lint));
         }

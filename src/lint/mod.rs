@@ -7,6 +7,7 @@
 mod anchor;
 mod body;
 mod catalogue;
+mod chat_template;
 mod delimiters;
 mod effect;
 mod ending;
@@ -31,6 +32,7 @@ use crate::response::ResponseTemplate;
 use crate::value::{Object, Value};
 
 pub use catalogue::{Lint, UnknownLint};
+pub use chat_template::{Demonstration, lint_chat_template, refused_by_transformers};
 pub use rulings::{Ruling, Rulings, Selector, UnknownSelector};
 pub use schema::lint_schema;
 
@@ -68,8 +70,8 @@ impl fmt::Display for Level {
     }
 }
 
-/// Something about a response template that is likely to hurt.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// Something about a response template or a chat template that is likely to hurt.
+#[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Complaint {
     /// What kind of complaint it is.
@@ -80,11 +82,14 @@ pub struct Complaint {
     pub diagnostic: Diagnostic,
     /// Whom the template does not suit, if that is what is wrong.
     pub target: Option<Target>,
+    /// Of a chat template, the smallest conversation that shows it.
+    pub shown: Option<Demonstration>,
 }
 
 impl Complaint {
     /// For programs: an object of `level`, `code` and `name`, of the name of the profile that it does not suit
-    /// (`for`), if it is about that, and of what [`Diagnostic::to_value`] gives.
+    /// (`for`), if it is about that, of what [`Diagnostic::to_value`] gives, and of the conversation that shows it
+    /// (`shown`), if there is one.
     pub fn to_value(&self) -> Value {
         let mut out = Object::from_iter([
             ("level", self.level.key()),
@@ -95,6 +100,9 @@ impl Complaint {
             out.insert("for", target.profile.name());
         }
         out.extend(self.diagnostic.to_value().into_object());
+        if let Some(shown) = &self.shown {
+            out.insert("shown", shown.to_value());
+        }
         out.into()
     }
 }
@@ -103,7 +111,10 @@ impl fmt::Display for Complaint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.diagnostic.write_position(f)?;
         let (level, code, name) = (self.level.key(), self.lint.code(), self.lint.name());
-        write!(f, "{level}: {code} {name}: {}: ", self.diagnostic.pointer)?;
+        write!(f, "{level}: {code} {name}: ")?;
+        if !self.diagnostic.pointer.is_empty() {
+            write!(f, "{}: ", self.diagnostic.pointer)?;
+        }
         self.diagnostic.write_text(f)
     }
 }
@@ -135,6 +146,8 @@ pub struct LintOptions<'a> {
     pub rulings: Rulings,
     /// Whom the template is for.
     pub targets: Vec<Target>,
+    /// Of a chat template, others of the same model: of a GGUF file, those in the files beside it.
+    pub others: Vec<ChatTemplate>,
 }
 
 impl<'a> LintOptions<'a> {
@@ -159,6 +172,26 @@ impl<'a> LintOptions<'a> {
     /// Sets [`document`](Self::document).
     pub fn document(mut self, document: TemplateText<'a>) -> Self {
         self.document = Some(document);
+        self
+    }
+
+    /// Sets [`others`](Self::others).
+    ///
+    /// ```
+    /// use unjinja::chat_template::ChatTemplate;
+    /// use unjinja::lint::{Lint, LintOptions, lint_chat_template};
+    ///
+    /// let one = ChatTemplate::from_jinja("{{ messages[0].content }}\n{{ bos_token }}");
+    /// let other = ChatTemplate::from_jinja("{{ messages[0].content }}\n{{ eos_token }}");
+    /// let options = LintOptions::default().others([other]);
+    /// let complaints = lint_chat_template(&one, &options)?;
+    /// let differs = complaints.iter().find(|c| c.lint == Lint::OtherTemplateBeside);
+    /// let place = differs.and_then(|complaint| complaint.diagnostic.position);
+    /// assert_eq!(place.map(|place| place.line), Some(2));
+    /// # Ok::<(), unjinja::chat_template::RenderError>(())
+    /// ```
+    pub fn others(mut self, templates: impl IntoIterator<Item = ChatTemplate>) -> Self {
+        self.others = templates.into_iter().collect();
         self
     }
 
@@ -318,6 +351,7 @@ impl Complaints {
             level: lint.level(),
             diagnostic,
             target: None,
+            shown: None,
         })
     }
 }

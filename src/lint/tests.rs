@@ -86,6 +86,21 @@ fn each_page_shows_what_is_reported_and_what_is_not() {
     for &lint in Lint::all() {
         let page = lint.page();
         let jinja = blocks(page, "jinja");
+        if lint.is_of_chat_templates() {
+            let [reported, not_reported] = jinja[..] else {
+                panic!("{}: two blocks of Jinja are needed", lint.code());
+            };
+            let [reported, not_reported] = [reported, not_reported].map(of_chat_template);
+            // That takes a second template, and has an example of its own.
+            let takes_two = lint == Lint::OtherTemplateBeside;
+            assert!(
+                reported.contains(&lint) || takes_two,
+                "{}: {reported:?}",
+                lint.code()
+            );
+            assert!(!not_reported.contains(&lint), "{}", lint.code());
+            continue;
+        }
         let chat_template = jinja
             .first()
             .map(|source| ChatTemplate::from_jinja(*source));
@@ -109,6 +124,18 @@ fn each_page_shows_what_is_reported_and_what_is_not() {
         assert_eq!(blocks(after("## Reported"), "json").len(), 2);
         assert_eq!(blocks(after("## Not reported"), "json").len(), 1);
     }
+}
+
+/// The lints of which there are complaints about a chat template.
+fn of_chat_template(jinja: &str) -> Vec<Lint> {
+    let template = ChatTemplate::from_jinja(jinja);
+    let complaints = lint_chat_template(&template, &LintOptions::default());
+    let complaints = complaints.unwrap_or_else(|error| panic!("{jinja}: {error}"));
+    let placed = complaints
+        .iter()
+        .all(|complaint| complaint.diagnostic.position.is_some());
+    assert!(placed, "{complaints:?}");
+    complaints.iter().map(|complaint| complaint.lint).collect()
 }
 
 /// Code and place of all complaints about fields, without those of portability.

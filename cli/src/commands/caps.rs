@@ -127,7 +127,11 @@ fn departure(prefix: &PrefixKept) -> String {
     let said: Vec<String> = said.collect();
     let [before, after] =
         [&departure.before, &departure.after].map(|text| json::write(&text.as_str().into()));
-    format!("{}: {before} becomes {after}", said.join(", "))
+    let mended = match &departure.mended_by {
+        Some((name, value)) => format!("; not with {name}={value}"),
+        None => String::new(),
+    };
+    format!("{}: {before} becomes {after}{mended}", said.join(", "))
 }
 
 fn row(out: &mut String, label: &str, outcome: &str, note: &str) {

@@ -1,4 +1,6 @@
-//! `unjinja lint`: what will hurt about a response template, before it does.
+//! `unjinja lint`: what will hurt about a response template or a chat template, before it does.
+
+mod chat;
 
 use std::path::{Path, PathBuf};
 
@@ -9,19 +11,24 @@ use unjinja::analysis::Findings;
 use unjinja::chat_template::ChatTemplate;
 use unjinja::check::VersionReading;
 use unjinja::lint::{
-    Complaint, Level, Lint, LintOptions, Ruling, Rulings, Selector, TemplateText, lint, lint_schema,
+    Complaint, Demonstration, Level, Lint, LintOptions, Ruling, Rulings, Selector, TemplateText,
+    lint, lint_schema,
 };
-use unjinja::{Diagnostic, Object, Value, json};
+use unjinja::{Diagnostic, Object, Position, Value, json};
 
 use super::input::{ReaderDocument, SchemaDocument};
 use super::source::{SourceOptions, report_left_out};
 use super::target::TargetArgs;
 use super::{Failure, github, output};
+use chat::Subjects;
 
-/// Say what will hurt about a response template, before it does
+/// Say what will hurt about a chat template or a response template, before it does
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  What is likely to hurt, each with its place, why, and what to do:
+  What is wrong with a chat template, with the line, a conversation that shows it, and what to write instead:
+    unjinja lint chat_template.jinja
+
+  Of a response template, what is likely to hurt, each with its place, why, and what to do:
     unjinja lint response_template.json
 
   With the prompts and the end of turns that the chat template writes:
@@ -53,8 +60,8 @@ Exit codes:
   1  there is an error, or something that is denied; or the chat template renders nothing
   2  a template is refused, or can't be read; the others are looked at all the same")]
 pub(crate) struct Args {
-    /// The response templates: JSON files, tokenizer_config.json files that have one, or models'
-    /// folders
+    /// The templates: .jinja files and GGUF files with chat templates, JSON files with response templates,
+    /// tokenizer_config.json files and models' folders with either or both, or model ids
     #[arg(value_name = "TEMPLATE", required_unless_present_any = ["explain", "list"])]
     templates: Vec<PathBuf>,
 
@@ -167,6 +174,12 @@ struct Finding {
     diagnostic: Diagnostic,
     /// What programs are given, beside the file: what a complaint is as a value.
     members: Object,
+    /// Of a chat template, its text.
+    source: Option<String>,
+    /// The conversation that shows it.
+    shown: Option<Demonstration>,
+    /// Whether the position is one in a text within the file.
+    is_embedded: bool,
 }
 
 impl Finding {
@@ -190,6 +203,9 @@ impl Finding {
             exit_code,
             diagnostic,
             members,
+            source: None,
+            shown: None,
+            is_embedded: false,
         }
     }
 
@@ -210,6 +226,9 @@ impl Finding {
             exit_code: u8::from(complaint.level == Level::Error),
             members: complaint.to_value().into_object(),
             diagnostic: complaint.diagnostic,
+            source: None,
+            shown: complaint.shown,
+            is_embedded: false,
         }
     }
 
@@ -249,13 +268,22 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let (mut found, mut verdicts) = (Vec::new(), Vec::new());
     let mut looked_at = 0;
     for path in &args.templates {
-        match look_at(args, given.as_ref(), &rulings, path) {
-            Ok(looked) => {
-                found.extend(looked.findings);
-                verdicts.extend(looked.verdicts);
-                looked_at += 1;
+        let subjects = Subjects::of(path, &args.options);
+        let chat = subjects
+            .chat
+            .then(|| chat::look_at(path, &args.options, &rulings));
+        let response = subjects
+            .response
+            .then(|| look_at(args, given.as_ref(), &rulings, path));
+        for looked in [chat, response].into_iter().flatten() {
+            match looked {
+                Ok(looked) => {
+                    found.extend(looked.findings);
+                    verdicts.extend(looked.verdicts);
+                    looked_at += 1;
+                }
+                Err(failure) => found.push(Finding::unreadable(path, &failure)),
             }
-            Err(failure) => found.push(Finding::unreadable(path, &failure)),
         }
     }
     match args.format {
@@ -441,6 +469,10 @@ fn for_people(found: &[Finding], templates: usize) -> Painted {
     let mut out = Painted::for_results();
     for finding in found {
         let place = match finding.diagnostic.position {
+            Some(position) if finding.is_embedded => {
+                let Position { line, column, .. } = position;
+                format!("{}: chat_template:{line}:{column}", finding.file)
+            }
             Some(position) => format!("{}:{}:{}", finding.file, position.line, position.column),
             None => finding.file.clone(),
         };
@@ -456,6 +488,12 @@ fn for_people(found: &[Finding], templates: usize) -> Painted {
             out.push("  ");
             out.paint("help", "36");
             out.push(&format!(": {remedy}\n"));
+        }
+        if let (Some(source), Some(position)) = (&finding.source, finding.diagnostic.position) {
+            chat::push_source(&mut out, source, position);
+        }
+        if let Some(shown) = &finding.shown {
+            chat::push_demonstration(&mut out, shown);
         }
         out.push("\n");
     }
@@ -494,7 +532,11 @@ fn for_programs(found: &[Finding]) -> String {
 fn for_github(finding: &Finding) -> String {
     let about = &finding.diagnostic;
     let remedy = about.remedy.iter().map(|remedy| format!("\n{remedy}"));
-    let message = finding.message() + &remedy.collect::<String>();
+    let mut message = finding.message() + &remedy.collect::<String>();
+    let mut position = about.position;
+    if let Some(place) = position.take_if(|_| finding.is_embedded) {
+        message = format!("in {place} of the chat template: {message}");
+    }
     let (level, file, title) = (finding.level, &finding.file, finding.title());
-    github::command(level, file, about.position, &title, &message)
+    github::command(level, file, position, &title, &message)
 }

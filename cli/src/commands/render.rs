@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use crate::printing;
 use unjinja::chat_template::{ChatTemplate, RenderInput};
+use unjinja::lint::{Level, refused_by_transformers};
 use unjinja::{Object, Value};
 
 use super::batch::Reply;
@@ -24,6 +25,8 @@ use super::{Failure, batch, input};
 
   Many at once, one JSON object a line, each with `id`, `chat_template` and `messages`:
     unjinja render --jsonl conversations.jsonl > prompts.jsonl
+
+What the transformers library refuses, such as `{% do %}`, is refused here, too; `--lenient` renders it.
 
 Exit codes:
   0  the messages are rendered, or every line of the batch has its answer
@@ -64,6 +67,10 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with = "jsonl")]
     show_whitespace: bool,
 
+    /// Render also what the transformers library refuses, such as `{% do %}`
+    #[arg(long)]
+    lenient: bool,
+
     /// Render a batch: one JSON object a line (`-` is standard input)
     #[arg(long, value_name = "FILE")]
     jsonl: Option<PathBuf>,
@@ -71,7 +78,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     if let Some(path) = &args.jsonl {
-        return batch::answer_lines(path, false, |case| answer(&args.options, case));
+        return batch::answer_lines(path, false, |case| answer(args, case));
     }
     let (Some(source), Some(messages)) = (&args.source, &args.messages) else {
         return Err(Failure::Input(
@@ -79,6 +86,9 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         ));
     };
     let template = args.options.load(source)?;
+    if !args.lenient {
+        refuse(&template).map_err(Failure::Wrong)?;
+    }
     let given = input::read_json(messages)?;
     let input = RenderInput {
         messages: input::list(&given, messages, "messages")?,
@@ -118,10 +128,26 @@ fn shown(text: &str) -> String {
     out
 }
 
+/// Refuses a template that the transformers library refuses; tells what it will stumble over.
+fn refuse(template: &ChatTemplate) -> Result<(), String> {
+    // What is no template at all is an error when it is rendered.
+    let refused = refused_by_transformers(template).unwrap_or_default();
+    for complaint in &refused {
+        let told = complaint.diagnostic.in_file(&template.name);
+        match complaint.level {
+            Level::Error => {
+                return Err(format!("{told}; `--lenient` renders it all the same"));
+            }
+            _ => printing::tell(format_args!("warning: {told}\n")),
+        }
+    }
+    Ok(())
+}
+
 /// Answers one conversation of a batch.
-fn answer(options: &SourceOptions, case: &Object) -> Reply {
+fn answer(args: &Args, case: &Object) -> Reply {
     let mut reply = Reply::default();
-    match render(options, case) {
+    match render(args, case) {
         Ok(text) => reply.answer.insert("text", text),
         Err(error) => reply.answer.insert("error", error),
     };
@@ -129,9 +155,19 @@ fn answer(options: &SourceOptions, case: &Object) -> Reply {
 }
 
 /// Renders one conversation of a batch.
-fn render(options: &SourceOptions, case: &Object) -> Result<String, String> {
+fn render(args: &Args, case: &Object) -> Result<String, String> {
+    let options = &args.options;
     let jinja = text_of(case, "chat_template")?.ok_or("there is no `chat_template`")?;
     let template = options.with_tokens(ChatTemplate::from_jinja(jinja));
+    if !args.lenient {
+        let refused = refused_by_transformers(&template).unwrap_or_default();
+        let mut sure = refused
+            .iter()
+            .filter(|complaint| complaint.level == Level::Error);
+        if let Some(complaint) = sure.next() {
+            return Err(complaint.diagnostic.to_string());
+        }
+    }
     let rendering = template.render(&conversation(options, case)?);
     rendering
         .map(|rendering| rendering.text)

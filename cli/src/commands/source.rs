@@ -89,6 +89,11 @@ impl SourceOptions {
         Ok(self.with_tokens(template))
     }
 
+    /// Loads a template, if there is one that can be loaded.
+    pub(crate) fn try_load(&self, source: &str) -> Option<ChatTemplate> {
+        self.load(source).ok()
+    }
+
     /// Loads all templates that a model has, the one in use first; or only the variant that was asked
     /// for.
     pub(crate) fn load_all(&self, source: &str) -> Result<Vec<ChatTemplate>, Failure> {

@@ -1,6 +1,7 @@
 //! Whether what was rendered stays as it is when a conversation goes on.
 
 use crate::analysis::probe::{Probe, Prober, Tools, call, message, result, tool, with};
+use crate::analysis::variables::Variable;
 use crate::chat_template::REASONING_KEYS;
 use crate::json;
 use crate::markers::{boundary, common_prefix};
@@ -47,6 +48,8 @@ pub struct Departure {
     pub before: String,
     /// What stands there with it.
     pub after: String,
+    /// A variable, and what it has to be so that the text stays as it is, if there is one.
+    pub mended_by: Option<(String, bool)>,
 }
 
 /// Who speaks, and how: `t` text, `r` reasoning and text, `c` a call, `q` reasoning and a call, and `b` all of it;
@@ -76,10 +79,12 @@ const FORMS: [(&str, bool); 4] = [
 ];
 
 /// Finds out whether texts are kept; of those that speak next, only those that the template knows.
-pub(super) fn find(prober: &Prober<'_>) -> Vec<PrefixKept> {
+///
+/// Of `variables`, the first is named with which the text stays as it is.
+pub(super) fn find(prober: &Prober<'_>, variables: &[Variable]) -> Vec<PrefixKept> {
     let mut found: Vec<PrefixKept> = Vec::new();
     for (follower, shape) in CONVERSATIONS {
-        let Some((messages, before, after)) = rendered(prober, shape) else {
+        let Some((messages, before, after)) = rendered(prober, shape, None) else {
             continue;
         };
         let known = found.iter_mut().find(|kept| kept.follower == follower);
@@ -89,7 +94,10 @@ pub(super) fn find(prober: &Prober<'_>) -> Vec<PrefixKept> {
         {
             continue;
         }
-        let departure = departure(messages, &before, &after);
+        let departure = departure(messages, &before, &after).map(|departure| Departure {
+            mended_by: mending(prober, shape, variables),
+            ..departure
+        });
         match known {
             Some(kept) => kept.counterexample = departure,
             None => found.push(PrefixKept {
@@ -112,19 +120,39 @@ fn departure(messages: Vec<Value>, before: &str, after: &str) -> Option<Departur
         messages: messages.into(),
         before: shown(before),
         after: shown(after),
+        mended_by: None,
+    })
+}
+
+/// A variable with which the text of a conversation stays as it is.
+fn mending(prober: &Prober<'_>, shape: &str, variables: &[Variable]) -> Option<(String, bool)> {
+    let ways = |variable: &Variable| [true, false].map(|value| (variable.name.clone(), value));
+    variables.iter().flat_map(ways).find(|(name, value)| {
+        let texts = rendered(prober, shape, Some((name, *value)));
+        texts.is_some_and(|(_, before, after)| after.starts_with(&before))
     })
 }
 
 /// A conversation, its text without the last message, and with it; in the first form that the template
 /// takes, and if all that was said last comes out.
-fn rendered(prober: &Prober<'_>, shape: &str) -> Option<(Vec<Value>, String, String)> {
+fn rendered(
+    prober: &Prober<'_>,
+    shape: &str,
+    given: Option<(&str, bool)>,
+) -> Option<(Vec<Value>, String, String)> {
     FORMS.into_iter().find_map(|form| {
         let (messages, last) = messages(shape, form);
         let offered = match shape.contains('o') {
             true => Tools::of([tool("lookup", "Looks it up", "key")]),
             false => Tools::default(),
         };
-        let probe = |messages: &[Value]| Probe::of(messages.iter().cloned()).tools(offered.clone());
+        let probe = |messages: &[Value]| {
+            let probe = Probe::of(messages.iter().cloned()).tools(offered.clone());
+            match given {
+                Some((name, value)) => probe.variable(name, value),
+                None => probe,
+            }
+        };
         let before = prober
             .render(&probe(&messages[..messages.len() - 1]))
             .ok()?;

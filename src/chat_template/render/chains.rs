@@ -4,7 +4,7 @@
 //! function that calls itself: too many of them would exhaust the stack.
 
 use minijinja::machinery::{
-    CodeGenerator, CompiledTemplate, TemplateConfig, Token, parse, tokenize,
+    CodeGenerator, CompiledTemplate, TemplateConfig, Token, ast::Stmt, parse, tokenize,
 };
 use minijinja::{Error, ErrorKind};
 
@@ -32,7 +32,7 @@ pub(super) fn compiled<'t>(
         let detail = format!("the chat template is longer than {most} MiB");
         return Err(Error::new(ErrorKind::SyntaxError, detail));
     }
-    let compile = || {
+    guarded(jinja, config, || {
         let template = parse(jinja, name, config.syntax_config.clone())?;
         constants::check(&template)?;
         let mut generator = CodeGenerator::new(name, jinja);
@@ -46,14 +46,34 @@ pub(super) fn compiled<'t>(
             syntax_config: config.syntax_config.clone(),
             initial_auto_escape: (config.default_auto_escape)(name),
         })
-    };
+    })
+}
+
+/// Parses a template, and looks at its tree.
+pub(super) fn parsed<T: Send>(
+    name: &str,
+    jinja: &str,
+    config: &TemplateConfig,
+    look: impl Fn(&Stmt<'_>) -> T + Sync,
+) -> Result<T, Error> {
+    guarded(jinja, config, || {
+        Ok(look(&parse(jinja, name, config.syntax_config.clone())?))
+    })
+}
+
+/// Goes through a template's tree, with a stack that is large enough for its longest chain.
+fn guarded<T: Send>(
+    jinja: &str,
+    config: &TemplateConfig,
+    go_through: impl Fn() -> Result<T, Error> + Sync,
+) -> Result<T, Error> {
     match longest(jinja, config) {
-        0..=SHORT => compile(),
+        0..=SHORT => go_through(),
         // Without threads, the stack is what it is.
-        length if IS_BARE && length <= MAX_LENGTH => compile(),
+        length if IS_BARE && length <= MAX_LENGTH => go_through(),
         length if length <= MAX_LENGTH => std::thread::scope(|scope| {
             let thread = std::thread::Builder::new().stack_size(STACK);
-            let thread = thread.spawn_scoped(scope, compile);
+            let thread = thread.spawn_scoped(scope, &go_through);
             let failed = || invalid("the template can't be compiled");
             let compiled = thread.map_err(|_| failed())?.join();
             compiled.unwrap_or_else(|_| Err(failed()))

@@ -21,6 +21,8 @@ use std::fmt;
 pub struct RenderError {
     message: String,
     line: Option<usize>,
+    /// Where it happened, in bytes of the template that was rendered.
+    place: Option<usize>,
     /// The line's text, and where in it the error lies, in characters.
     excerpt: Option<(String, usize, usize)>,
     raised: bool,
@@ -65,6 +67,7 @@ impl RenderError {
                 .map(str::to_owned),
             message: message.trim_start_matches(RAISED).to_owned(),
             line: error.line(),
+            place: error.range().map(|range| range.start),
             excerpt: error
                 .range()
                 .filter(|range| is_as_written(jinja, original, range.start))
@@ -77,12 +80,18 @@ impl RenderError {
         RenderError {
             message: why.into(),
             line: None,
+            place: None,
             excerpt: None,
             raised: false,
             is_invalid: false,
             is_exhausted: true,
             undefined: None,
         }
+    }
+
+    /// Where in the prepared template it happened.
+    pub(crate) fn place(&self) -> Option<usize> {
+        self.place
     }
 
     /// Whether the rendering came to the end of what it may take.

@@ -18,9 +18,17 @@ const FUNCTION: &str = "__generation";
 /// Characters that Unicode keeps free for a program's own use, and that no text holds.
 const MARKS: [char; 2] = ['\u{fdd0}', '\u{fdd1}'];
 
+/// A template with its tags rewritten.
+pub(super) struct Rewritten {
+    pub(super) text: String,
+    /// Where in the text, and where in the original, each of its pieces begins that is as it was.
+    pub(super) seams: Vec<(usize, usize)>,
+}
+
 /// The template with its tags rewritten, if it has any.
-pub(super) fn rewrite(jinja: &str, syntax: &SyntaxConfig) -> Option<String> {
+pub(super) fn rewrite(jinja: &str, syntax: &SyntaxConfig) -> Option<Rewritten> {
     let mut rewritten = String::new();
+    let mut seams = Vec::new();
     let mut copied = 0;
     let mut after_block_start = false;
     for token in tokenize(jinja, false, syntax.clone()) {
@@ -35,10 +43,22 @@ pub(super) fn rewrite(jinja: &str, syntax: &SyntaxConfig) -> Option<String> {
             rewritten.push_str(&jinja[copied..span.start_offset as usize]);
             rewritten.push_str(&replacement);
             copied = span.end_offset as usize;
+            seams.push((rewritten.len(), copied));
         }
         after_block_start = matches!(token, Token::BlockStart);
     }
-    (copied > 0).then(|| rewritten + &jinja[copied..])
+    (copied > 0).then(|| Rewritten {
+        text: rewritten + &jinja[copied..],
+        seams,
+    })
+}
+
+/// A text without marks.
+pub(super) fn unmarked(text: String) -> String {
+    match text.contains(MARKS) {
+        true => text.replace(MARKS, ""),
+        false => text,
+    }
 }
 
 /// The marks of one rendering.

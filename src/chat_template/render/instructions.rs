@@ -13,6 +13,7 @@ use minijinja::{Environment, Value};
 
 use super::kinds::check_key;
 use super::lists::{CHANGING, List};
+use super::steps::{NoteTaker, Places};
 use super::{budget, dicts, generators, made, namespaces, operators, ordering, slices};
 
 const ADD: &str = "__add";
@@ -148,16 +149,21 @@ pub(super) fn add_to(environment: &mut Environment<'_>) {
     environment.add_filter(GREATER_OR_EQUAL, order(Ordering::is_ge));
 }
 
-/// Replaces the instructions of a template.
-pub(super) fn replace(compiled: &mut CompiledTemplate<'_>) {
+/// Replaces the instructions of a template; takes note of what it does, if places are given for that.
+pub(super) fn replace<'s>(compiled: &mut CompiledTemplate<'s>, mut places: Option<&mut Places>) {
     let all = || std::iter::once(&compiled.instructions).chain(compiled.blocks.values());
     let changes_lists = all().any(changes_lists);
     let macros: Vec<HashSet<u32>> = all().map(macro_starts).collect();
     let mut macros = macros.into_iter();
     let mut next = || macros.next().unwrap_or_default();
-    compiled.instructions = rebuilt(&compiled.instructions, &next(), changes_lists);
+    let mut rebuild = |old: &Instructions<'s>| {
+        let places = places.as_deref_mut();
+        let note_taker = places.map(|places| NoteTaker::new(places, old));
+        rebuilt(old, &next(), changes_lists, note_taker)
+    };
+    compiled.instructions = rebuild(&compiled.instructions);
     for block in compiled.blocks.values_mut() {
-        *block = rebuilt(block, &next(), changes_lists);
+        *block = rebuild(block);
     }
 }
 
@@ -249,6 +255,7 @@ fn rebuilt<'s>(
     old: &Instructions<'s>,
     macro_starts: &HashSet<u32>,
     changes_lists: bool,
+    mut note_taker: Option<NoteTaker<'_>>,
 ) -> Instructions<'s> {
     let mut pieces: Vec<Vec<Instruction<'s>>> = Vec::new();
     let mut assigned = assigned_in_macros(old);
@@ -258,6 +265,9 @@ fn rebuilt<'s>(
         if macro_starts.contains(&index) {
             piece.extend(tick());
         }
+        let notes = note_taker.as_mut().map(|taker| taker.around(old, index));
+        let (before, after) = notes.unwrap_or_default();
+        piece.extend(before);
         let previous = index.checked_sub(1).and_then(|before| old.get(before));
         piece.extend(match (previous, instruction) {
             (Some(Instruction::LoadConst(key)), Instruction::GetItem) if names_method(key) => {
@@ -266,6 +276,7 @@ fn rebuilt<'s>(
             (Some(Instruction::LoadConst(_)), Instruction::GetItem) => vec![instruction.clone()],
             _ => replacement(instruction, changes_lists),
         });
+        piece.extend(after);
         pieces.push(piece);
     }
     let mut starts = Vec::new();
@@ -298,7 +309,7 @@ fn names_method(key: &Value) -> bool {
 /// Calls one of our functions.
 ///
 /// They are filters, which no variable of the template can stand in front of.
-fn call<'s>(name: &'s str, arguments: u16) -> Instruction<'s> {
+pub(super) fn call<'s>(name: &'s str, arguments: u16) -> Instruction<'s> {
     // Filters that are not looked up more often than others have this number.
     const UNNUMBERED: u8 = !0;
     Instruction::ApplyFilter(name, Some(arguments), UNNUMBERED)

@@ -9,7 +9,8 @@
 //! - [`strings`], [`dicts`], [`lists`] and [`namespaces`] have their [`methods`];
 //! - [`filters`] and [`globals`] have the filters, tests and functions;
 //! - [`generation`] has the one tag of its own, and [`instructions`] replaces those of minijinja's
-//!   instructions that mean more in Python.
+//!   instructions that mean more in Python;
+//! - [`program`] says what stands in a template, and [`steps`] what it does while it renders.
 
 mod arguments;
 mod budget;
@@ -36,7 +37,9 @@ mod operators;
 mod ordering;
 mod percent;
 mod printing;
+pub(crate) mod program;
 mod slices;
+pub(crate) mod steps;
 mod strings;
 mod time;
 mod values;
@@ -53,6 +56,8 @@ use crate::value::Value;
 pub use error::RenderError;
 pub(crate) use input::REASONING_KEYS;
 pub use input::RenderInput;
+use program::Program;
+use steps::{Places, Steps};
 
 /// What a template has written.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -71,6 +76,8 @@ pub struct PreparedTemplate {
     text: String,
     /// The text before `{% generation %}` was rewritten, if it was.
     original: Option<String>,
+    /// Where in the text, and where in the original, the pieces begin that are alike.
+    seams: Vec<(usize, usize)>,
     variables: OnceLock<Vec<(String, bool)>>,
 }
 
@@ -84,17 +91,24 @@ impl PreparedTemplate {
             false => None,
         };
         match rewritten {
-            Some(text) => PreparedTemplate {
-                text,
+            Some(rewritten) => PreparedTemplate {
+                text: rewritten.text,
                 original: Some(jinja),
+                seams: rewritten.seams,
                 variables: OnceLock::new(),
             },
             None => PreparedTemplate {
                 text: jinja,
                 original: None,
+                seams: Vec::new(),
                 variables: OnceLock::new(),
             },
         }
+    }
+
+    /// The text that is compiled, by which places go.
+    pub(crate) fn text(&self) -> &str {
+        &self.text
     }
 
     fn error(&self, error: &minijinja::Error) -> RenderError {
@@ -136,12 +150,28 @@ impl PreparedTemplate {
             .collect()
     }
 
+    /// What stands in the template, statement by statement.
+    pub(crate) fn program(&self) -> Result<Program, RenderError> {
+        // What is too long is refused before it is parsed.
+        self.compiled().map_err(|error| self.error(&error))?;
+        chains::parsed(NAME, &self.text, &config(), Program::of).map_err(|error| self.error(&error))
+    }
+
+    /// Where a place stands in the template as it was given, if its lines end in line feeds.
+    pub(crate) fn original_place(&self, place: usize) -> usize {
+        let before = self.seams.iter().rev().find(|(text, _)| *text <= place);
+        before.map_or(place, |(text, original)| original + (place - text))
+    }
+
+    /// The same as [`renderer`](Self::renderer), for renderings with all steps.
+    pub(crate) fn tracer(&self) -> Result<Tracer<'_>, RenderError> {
+        let mut places = Places::default();
+        let renderer = Renderer::new(self, Some(&mut places))?;
+        Ok(Tracer { renderer, places })
+    }
+
     fn compiled(&self) -> Result<CompiledTemplate<'_>, minijinja::Error> {
-        let config = TemplateConfig {
-            syntax_config: syntax(),
-            default_auto_escape: Arc::new(|_| AutoEscape::None),
-        };
-        chains::compiled(NAME, &self.text, &config)
+        chains::compiled(NAME, &self.text, &config())
     }
 
     /// Compiles the template.
@@ -150,7 +180,14 @@ impl PreparedTemplate {
     ///
     /// If it is not valid Jinja.
     pub fn renderer(&self) -> Result<Renderer<'_>, RenderError> {
-        Renderer::new(self)
+        Renderer::new(self, None)
+    }
+}
+
+fn config() -> TemplateConfig {
+    TemplateConfig {
+        syntax_config: syntax(),
+        default_auto_escape: Arc::new(|_| AutoEscape::None),
     }
 }
 
@@ -169,6 +206,19 @@ impl std::fmt::Debug for Renderer<'_> {
         f.debug_struct("Renderer")
             .field("template", &self.prepared.text)
             .finish_non_exhaustive()
+    }
+}
+
+/// A compiled template that says what it does.
+pub(crate) struct Tracer<'t> {
+    renderer: Renderer<'t>,
+    places: Places,
+}
+
+impl Tracer<'_> {
+    /// Renders a conversation, and gives all steps that were taken, be it up to an error.
+    pub(crate) fn render(&self, input: &RenderInput) -> (Result<Rendering, RenderError>, Steps) {
+        steps::noting(&self.places, || self.renderer.render(input))
     }
 }
 
@@ -201,12 +251,20 @@ static ENVIRONMENT: LazyLock<Environment<'static>> = LazyLock::new(|| {
 });
 
 impl<'t> Renderer<'t> {
-    fn new(prepared: &'t PreparedTemplate) -> Result<Renderer<'t>, RenderError> {
+    /// `places` are filled in where it is to be noted what the template does.
+    fn new(
+        prepared: &'t PreparedTemplate,
+        mut places: Option<&mut Places>,
+    ) -> Result<Renderer<'t>, RenderError> {
         let compiled = prepared.compiled();
         let mut compiled = compiled.map_err(|error| prepared.error(&error))?;
-        instructions::replace(&mut compiled);
+        instructions::replace(&mut compiled, places.as_deref_mut());
+        let mut environment = ENVIRONMENT.clone();
+        if let Some(places) = places {
+            steps::add_to(&mut environment, &prepared.text, places);
+        }
         Ok(Renderer {
-            environment: ENVIRONMENT.clone(),
+            environment,
             compiled,
             prepared,
             tools: Mutex::new((Value::Null, values::to_template(&Value::Null))),

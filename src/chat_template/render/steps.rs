@@ -1,0 +1,312 @@
+//! What a template does step by step, each step with its place in the template.
+//!
+//! A template that is [made ready for it](super::PreparedTemplate::tracer) calls functions of this file between its
+//! own instructions. They hand on what they are given, and take note of it.
+
+use std::cell::RefCell;
+use std::ops::Range;
+
+use minijinja::machinery::{Instruction, Instructions};
+use minijinja::{Environment, Error, Value};
+
+use super::{budget, generation, printing};
+
+const WRITES: &str = "__writes";
+const WRITES_RAW: &str = "__writes_raw";
+const MAKES: &str = "__makes";
+const TESTS: &str = "__tests";
+
+/// So many steps are kept of a rendering, and so many bytes of what they make.
+const MAX_STEPS: usize = 100_000;
+const MAX_BYTES: usize = 16 << 20;
+/// A value that is longer is not kept.
+const MAX_VALUE: usize = 1 << 16;
+
+/// Something that a template did.
+#[derive(Debug, Clone)]
+pub(crate) struct Step {
+    /// The number of the [place](Places) where it did it.
+    place: usize,
+    pub(crate) act: Act,
+}
+
+/// What a template may do.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Act {
+    /// It wrote a text: into what is rendered, or into a value.
+    Wrote(String),
+    /// It read or made a text.
+    Made(String),
+    /// It looked whether something is so.
+    Tested(bool),
+}
+
+/// Where in a template the instructions stand that are taken note of.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Places(Vec<Place>);
+
+#[derive(Debug, Clone)]
+struct Place {
+    range: Range<usize>,
+    /// Whether what is written there goes into a value.
+    is_kept: bool,
+    /// The text that is written there, if it stands in the template.
+    raw: Option<Range<usize>>,
+}
+
+thread_local! {
+    static NOTED: RefCell<Option<Noted>> = const { RefCell::new(None) };
+}
+
+#[derive(Default)]
+struct Noted {
+    steps: Vec<Step>,
+    bytes: usize,
+    is_cut: bool,
+}
+
+/// What a template has done in a rendering.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Steps {
+    all: Vec<Step>,
+    places: Vec<Place>,
+    /// Whether there were too many to be kept.
+    is_cut: bool,
+}
+
+/// A text that was written, where in what is rendered, and by which step.
+#[derive(Debug, Clone)]
+pub(crate) struct Writing {
+    pub(crate) step: usize,
+    /// Where it stands in what is rendered.
+    pub(crate) range: Range<usize>,
+}
+
+impl Steps {
+    /// The steps in their order.
+    pub(crate) fn all(&self) -> &[Step] {
+        &self.all
+    }
+
+    /// Where in the template a step was done.
+    pub(crate) fn place(&self, step: &Step) -> Range<usize> {
+        self.places[step.place].range.clone()
+    }
+
+    /// What was written straight into what is rendered, each with its place there; nothing if that is not the
+    /// whole of it.
+    pub(crate) fn writings(&self, rendered: &str) -> Vec<Writing> {
+        let mut writings: Vec<Writing> = Vec::new();
+        let mut end = 0;
+        for (number, step) in self.all.iter().enumerate() {
+            if let Act::Wrote(text) = &step.act
+                && !self.places[step.place].is_kept
+            {
+                let start = end;
+                end += text.len();
+                if rendered.get(start..end) != Some(text.as_str()) {
+                    return Vec::new();
+                }
+                match self.parts(number, text) {
+                    Some(parts) => {
+                        writings.extend(parts.into_iter().map(|(step, range)| Writing {
+                            step,
+                            range: start + range.start..start + range.end,
+                        }))
+                    }
+                    None => writings.push(Writing {
+                        step: number,
+                        range: start..end,
+                    }),
+                }
+            }
+        }
+        match end == rendered.len() && !self.is_cut {
+            true => writings,
+            false => Vec::new(),
+        }
+    }
+
+    /// The steps that wrote what a call returned that is written by another step: those of a macro.
+    fn parts(&self, number: usize, text: &str) -> Option<Vec<(usize, Range<usize>)>> {
+        let mut parts = Vec::new();
+        let mut start = text.len();
+        for before in (0..number).rev() {
+            if start == 0 {
+                break;
+            }
+            let step = &self.all[before];
+            let Act::Wrote(part) = &step.act else {
+                continue;
+            };
+            if !self.places[step.place].is_kept || !text[..start].ends_with(part.as_str()) {
+                return None;
+            }
+            parts.push((before, start - part.len()..start));
+            start -= part.len();
+        }
+        parts.reverse();
+        (start == 0 && !parts.is_empty()).then_some(parts)
+    }
+}
+
+/// Adds the functions that take note.
+pub(super) fn add_to(environment: &mut Environment<'_>, source: &str, places: &Places) {
+    let raws: Vec<Option<String>> = places
+        .0
+        .iter()
+        .map(|place| {
+            let raw = place.raw.clone();
+            raw.and_then(|raw| source.get(raw).map(str::to_owned))
+        })
+        .collect();
+    environment.add_filter(WRITES_RAW, move |place: usize| {
+        if let Some(Some(text)) = raws.get(place) {
+            note(place, || Act::Wrote(text.clone()));
+        }
+    });
+    environment.add_filter(
+        WRITES,
+        |value: &Value, place: usize| -> Result<Value, Error> {
+            let text = printing::str(value)?;
+            note(place, || Act::Wrote(generation::unmarked(text)));
+            Ok(value.clone())
+        },
+    );
+    environment.add_filter(
+        MAKES,
+        |value: &Value, place: usize| -> Result<Value, Error> {
+            if let Some(text) = value.as_str().filter(|text| text.len() <= MAX_VALUE) {
+                budget::spend(text.len())?;
+                note(place, || Act::Made(text.to_owned()));
+            }
+            Ok(value.clone())
+        },
+    );
+    environment.add_filter(TESTS, |value: &Value, place: usize| {
+        note(place, || Act::Tested(value.is_true()));
+        value.clone()
+    });
+}
+
+fn note(place: usize, act: impl FnOnce() -> Act) {
+    NOTED.with_borrow_mut(|noted| {
+        let Some(noted) = noted else {
+            return;
+        };
+        if noted.steps.len() >= MAX_STEPS || noted.bytes > MAX_BYTES {
+            noted.is_cut = true;
+            return;
+        }
+        let act = act();
+        noted.bytes += match &act {
+            Act::Wrote(text) | Act::Made(text) => text.len(),
+            Act::Tested(_) => 0,
+        };
+        noted.steps.push(Step { place, act });
+    });
+}
+
+/// Takes note of all steps that are done meanwhile.
+pub(super) fn noting<T>(places: &Places, doing: impl FnOnce() -> T) -> (T, Steps) {
+    NOTED.set(Some(Noted::default()));
+    let done = doing();
+    let noted = NOTED.take().unwrap_or_default();
+    let steps = Steps {
+        all: noted.steps,
+        places: places.0.clone(),
+        is_cut: noted.is_cut,
+    };
+    (done, steps)
+}
+
+/// What is to be called before and after an instruction of a program so that it is taken note of.
+pub(super) struct NoteTaker<'p> {
+    places: &'p mut Places,
+    /// In how many captures the instruction stands that is looked at.
+    captures: usize,
+    /// Where the macros of the program end, by where they begin.
+    macros: Vec<Range<u32>>,
+}
+
+impl<'p> NoteTaker<'p> {
+    pub(super) fn new(places: &'p mut Places, program: &Instructions<'_>) -> NoteTaker<'p> {
+        let all = (0..).map_while(|index| Some((index, program.get(index)?)));
+        let macros = all.filter_map(|(index, instruction)| match instruction {
+            Instruction::BuildMacro(_, start, _) => Some(*start..index),
+            _ => None,
+        });
+        NoteTaker {
+            macros: macros.collect(),
+            places,
+            captures: 0,
+        }
+    }
+
+    /// The instructions to be added before and after one of a program.
+    pub(super) fn around<'s>(
+        &mut self,
+        program: &Instructions<'s>,
+        index: u32,
+    ) -> (Vec<Instruction<'s>>, Vec<Instruction<'s>>) {
+        let Some(instruction) = program.get(index) else {
+            return Default::default();
+        };
+        let span = program.get_span(index);
+        let mut range = span.map_or(0..0, |span| {
+            span.start_offset as usize..span.end_offset as usize
+        });
+        let mut raw = None;
+        let (name, is_before) = match instruction {
+            Instruction::BeginCapture(_) => {
+                self.captures += 1;
+                return Default::default();
+            }
+            Instruction::EndCapture => {
+                self.captures = self.captures.saturating_sub(1);
+                return Default::default();
+            }
+            Instruction::EmitRaw(text) => {
+                // It is a slice of the source.
+                let start =
+                    (text.as_ptr() as usize).wrapping_sub(program.source().as_ptr() as usize);
+                range = start..start.saturating_add(text.len());
+                raw = Some(range.clone());
+                (WRITES_RAW, true)
+            }
+            Instruction::Emit => (WRITES, true),
+            Instruction::JumpIfFalse(_) => (TESTS, true),
+            Instruction::Add
+            | Instruction::StringConcat
+            | Instruction::Mul
+            | Instruction::Rem
+            | Instruction::Slice
+            | Instruction::GetAttr(_)
+            | Instruction::GetItem
+            | Instruction::ApplyFilter(..)
+            | Instruction::CallFunction(..)
+            | Instruction::CallMethod(..)
+            | Instruction::CallObject(_) => (MAKES, false),
+            _ => return Default::default(),
+        };
+        let is_kept = self.captures > 0 || self.macros.iter().any(|body| body.contains(&index));
+        self.places.0.push(Place {
+            range,
+            is_kept,
+            raw,
+        });
+        let number = Instruction::LoadConst(Value::from(self.places.0.len() - 1));
+        match (name, is_before) {
+            (WRITES_RAW, _) => {
+                let noted = vec![
+                    number,
+                    super::instructions::call(name, 1),
+                    Instruction::DiscardTop,
+                ];
+                (noted, Vec::new())
+            }
+            (_, true) => (vec![number, super::instructions::call(name, 2)], Vec::new()),
+            (_, false) => (Vec::new(), vec![number, super::instructions::call(name, 2)]),
+        }
+    }
+}

@@ -1,0 +1,290 @@
+//! Which place of a template wrote something, dropped it, or decided that it be otherwise.
+
+use std::ops::Range;
+
+use crate::chat_template::program::{Kind, Statement, What};
+use crate::chat_template::steps::{Act, Step};
+use crate::markers::common_prefix;
+
+use super::stage::{Stage, Traced};
+use super::talk::Talk;
+
+/// A place in a template.
+pub(super) type Place = Range<usize>;
+
+/// The place that wrote what stands somewhere in a rendering.
+pub(super) fn written(stage: &Stage<'_>, talk: &Talk, at: usize) -> Option<Place> {
+    let traced = stage.trace(talk);
+    let writing = traced
+        .writings
+        .iter()
+        .find(|writing| writing.range.contains(&at));
+    let last = traced.writings.last().filter(|_| at >= traced.text.len());
+    let writing = writing.or(last)?;
+    Some(traced.steps.place(&traced.steps.all()[writing.step]))
+}
+
+/// The first place where a text was made that holds something which stands neither in the template nor in the
+/// conversation.
+pub(super) fn origin(stage: &Stage<'_>, talk: &Talk, sign: &str) -> Option<Place> {
+    let place = first(stage, talk, |text| text.contains(sign))?;
+    (!stage.source_at(&place).contains(sign)).then_some(place)
+}
+
+/// The first place where a text was made of which something is so.
+pub(super) fn first(stage: &Stage<'_>, talk: &Talk, is_so: impl Fn(&str) -> bool) -> Option<Place> {
+    let traced = stage.trace(talk);
+    let mut steps = traced.steps.all().iter();
+    let first = steps.find(|step| match &step.act {
+        Act::Made(text) | Act::Wrote(text) => is_so(text),
+        Act::Tested(_) => false,
+    });
+    first.map(|step| traced.steps.place(step))
+}
+
+/// Whether a run came to a statement: all conditions around it went its way.
+pub(super) fn reaches(stage: &Stage<'_>, traced: &Traced, statement: &Statement) -> bool {
+    stage.program.around(statement).all(|block| {
+        let opener = &stage.program.statements[block.opened_by];
+        opener.kind != Kind::If || traced.tested(opener, block.branch == 0)
+    })
+}
+
+/// The place at which a word was lost that stands under a key, in a message of a role: the last to look at it, or
+/// the condition that kept those from it that would have written it.
+pub(super) fn dropped(
+    stage: &Stage<'_>,
+    talk: &Talk,
+    word: &str,
+    keys: &[&str],
+    role: &str,
+) -> Option<Place> {
+    let traced = stage.trace(talk);
+    let steps = traced.steps.all();
+    let is_of = |step: &Step| match &step.act {
+        Act::Made(text) | Act::Wrote(text) => text.contains(word),
+        Act::Tested(_) => false,
+    };
+    // Under which names it was kept.
+    let kept = steps.iter().filter(|step| is_of(step)).filter_map(|step| {
+        let statement = stage.program.at(&traced.steps.place(step))?;
+        match &statement.kind {
+            Kind::Set(name) => name.rsplit('.').next(),
+            _ => None,
+        }
+    });
+    let mut names: Vec<&str> = kept.collect();
+    names.dedup();
+    names.extend(keys);
+    // Something would have written it, and chose not to.
+    let undecided = || {
+        let mut readers = stage
+            .readers(&names)
+            .filter(|reader| reader.kind == Kind::Print);
+        readers.find(|reader| {
+            let own = |step: &&Step| {
+                let place = traced.steps.place(step);
+                stage
+                    .program
+                    .at(&place)
+                    .is_some_and(|at| at.place == reader.place)
+            };
+            let mut own = steps.iter().filter(own);
+            let chooses = own.clone().any(|step| matches!(step.act, Act::Tested(_)));
+            chooses && !own.any(is_of) && stage.stands_under(reader, role)
+        })
+    };
+    if let Some(reader) = undecided() {
+        return Some(reader.place.clone());
+    }
+    let last = steps.iter().rfind(|step| is_of(step));
+    if let Some(statement) = last.and_then(|step| stage.program.at(&traced.steps.place(step))) {
+        // Or was not come to.
+        let place = barrier(stage, &traced, &names, role);
+        return Some(place.unwrap_or_else(|| statement.place.clone()));
+    }
+    // The branch that such messages take.
+    let branch = stage.program.statements.iter().find(|statement| {
+        statement.kind == Kind::If
+            && compares(stage, statement, role)
+            && traced.tested(statement, true)
+    });
+    if let Some(place) = barrier(stage, &traced, keys, role) {
+        return Some(place);
+    }
+    // Nothing would have written it. What was written instead?
+    let instead = || {
+        let mut without = talk.clone();
+        without.messages.pop();
+        let (with, without) = (stage.text(talk)?, stage.text(&without)?);
+        let at = common_prefix(&with, &without);
+        (at < with.len())
+            .then(|| written(stage, talk, at))
+            .flatten()
+    };
+    let loops = || {
+        stage
+            .readers(&["messages"])
+            .find(|statement| statement.kind == Kind::For)
+    };
+    let branch = branch.map(|statement| statement.place.clone());
+    branch
+        .or_else(instead)
+        .or_else(|| loops().map(|statement| statement.place.clone()))
+}
+
+/// The statement that picks some of what stands under a key, or else goes through all of it.
+pub(super) fn picking(stage: &Stage<'_>, keys: &[&str]) -> Option<Place> {
+    let picks = |statement: &&Statement| {
+        let uses = stage.program.uses_of(statement);
+        uses.iter().any(|used| match &used.what {
+            What::Part => true,
+            What::Filter(name, _) => matches!(
+                name.as_str(),
+                "first" | "last" | "slice" | "batch" | "random"
+            ),
+            _ => false,
+        })
+    };
+    let all: Vec<&Statement> = stage.readers(keys).collect();
+    let picking = all
+        .iter()
+        .copied()
+        .find(|statement| matches!(statement.kind, Kind::For | Kind::Set(_)) && picks(statement));
+    // A condition on the turn of the loop picks, too.
+    let loops = all
+        .iter()
+        .copied()
+        .find(|statement| statement.kind == Kind::For)?;
+    let number = stage
+        .program
+        .statements
+        .iter()
+        .position(|statement| statement.place == loops.place);
+    let on_turn = stage.program.statements.iter().find(|statement| {
+        let within = stage
+            .program
+            .around(statement)
+            .next()
+            .is_some_and(|block| Some(block.opened_by) == number);
+        statement.kind == Kind::If
+            && within
+            && stage.reads(statement, &["loop"])
+            && stage.encloses_calls(statement)
+    });
+    Some(picking.or(on_turn).unwrap_or(loops).place.clone())
+}
+
+/// Whether a statement compares something with a text.
+pub(super) fn compares(stage: &Stage<'_>, statement: &Statement, text: &str) -> bool {
+    let uses = stage.program.uses_of(statement);
+    uses.iter().any(|used| match &used.what {
+        What::Comparison(comparison) => comparison.texts.iter().any(|known| known == text),
+        _ => false,
+    })
+}
+
+/// The roles that templates mostly tell apart.
+const ROLES: [&str; 4] = ["system", "user", "assistant", "tool"];
+
+/// The condition that kept the template from a statement that reads one of these names: it never went that way. One
+/// that stands under a role's branch is preferred, then the innermost.
+fn barrier(stage: &Stage<'_>, traced: &Traced, names: &[&str], role: &str) -> Option<Place> {
+    let mut best: Option<((bool, bool, usize), Place)> = None;
+    for statement in stage.readers(names) {
+        if !matches!(statement.kind, Kind::Print | Kind::Set(_) | Kind::For) {
+            continue;
+        }
+        let around: Vec<_> = stage.program.around(statement).collect();
+        let mut about_role = role.is_empty();
+        let mut of_others = false;
+        // From the outside in.
+        for (depth, block) in around.iter().rev().enumerate() {
+            let opener = &stage.program.statements[block.opened_by];
+            if opener.kind != Kind::If {
+                continue;
+            }
+            let needed = block.branch == 0;
+            about_role |= needed && compares(stage, opener, role);
+            of_others |= needed && ROLES.iter().any(|other| compares(stage, opener, other));
+            if traced.tested(opener, needed) {
+                continue;
+            }
+            if traced.tested(opener, !needed) {
+                // What another role's messages would have been written by is not missing.
+                let is_of_others = !about_role && of_others;
+                let rank = (about_role, statement.kind == Kind::Print, depth);
+                if !is_of_others && best.as_ref().is_none_or(|(best, _)| *best < rank) {
+                    best = Some((rank, opener.place.clone()));
+                }
+            }
+            break;
+        }
+    }
+    best.map(|(_, place)| place)
+}
+
+/// The place that decided that two renderings differ from somewhere on: the condition that parts what wrote
+/// the one from what wrote the other, or what wrote both.
+pub(super) fn parted(stage: &Stage<'_>, one: &Talk, other: &Talk, at: usize) -> Option<Place> {
+    let first = written(stage, one, at)?;
+    let Some(second) = written(stage, other, at) else {
+        return Some(first);
+    };
+    let program = &stage.program;
+    let (Some(a), Some(b)) = (program.at(&first), program.at(&second)) else {
+        return Some(first);
+    };
+    if a.place == b.place {
+        return Some(decided(stage, one, other).unwrap_or(first));
+    }
+    let path = |statement: &Statement| -> Vec<(usize, usize)> {
+        let around = program.around(statement);
+        let mut path: Vec<(usize, usize)> = around
+            .map(|block| (block.opened_by, block.branch))
+            .collect();
+        path.reverse();
+        path
+    };
+    let (left, right) = (path(a), path(b));
+    let shared = left.iter().zip(&right).take_while(|(l, r)| l == r).count();
+    let conditions = |path: &[(usize, usize)]| -> Vec<&Statement> {
+        let openers = path[shared..]
+            .iter()
+            .map(|(opener, _)| &program.statements[*opener]);
+        openers.filter(|opener| opener.kind == Kind::If).collect()
+    };
+    let (own, others) = match a.place.start <= b.place.start {
+        true => (conditions(&left), conditions(&right)),
+        false => (conditions(&right), conditions(&left)),
+    };
+    // Of several, it is the one that came out otherwise.
+    let traces = [stage.trace(one), stage.trace(other)];
+    let differs = |opener: &&&Statement| {
+        let outcomes = traces
+            .each_ref()
+            .map(|traced| [true, false].map(|way| traced.tested(opener, way)));
+        outcomes[0] != outcomes[1]
+    };
+    let all: Vec<&Statement> = own.iter().chain(&others).copied().collect();
+    let deciding = all.iter().find(differs).or(all.first());
+    deciding.map(|opener| opener.place.clone()).or(Some(first))
+}
+
+/// The last condition before two runs part that came out one way in the one and another way in the other.
+fn decided(stage: &Stage<'_>, one: &Talk, other: &Talk) -> Option<Place> {
+    let (one, other) = (stage.trace(one), stage.trace(other));
+    let tests = |traced: &Traced| -> Vec<(Place, bool)> {
+        let steps = traced.steps.all().iter();
+        let tests = steps.filter_map(|step| match step.act {
+            Act::Tested(outcome) => Some((traced.steps.place(step), outcome)),
+            _ => None,
+        });
+        tests.collect()
+    };
+    let (left, right) = (tests(&one), tests(&other));
+    let mut pairs = left.iter().zip(&right);
+    let (place, _) = pairs.find(|(l, r)| l != r).filter(|(l, r)| l.0 == r.0)?.0;
+    let statement = stage.program.at(place);
+    Some(statement.map_or(place.clone(), |statement| statement.place.clone()))
+}

@@ -1,0 +1,361 @@
+//! What is printed as Python or HTML would have it where a text belongs.
+
+use crate::analysis::input_form::EmptyContent;
+use crate::analysis::probe::{in_parts, with};
+use crate::chat_template::program::What;
+use crate::json;
+use crate::lint::{Level, Lint};
+use crate::value::{Object, Value};
+
+use super::blame::{self, Place};
+use super::stage::Stage;
+use super::talk::Talk;
+use super::{Fault, Report};
+
+pub(super) fn check(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
+    none(stage, report);
+    parts(stage, report);
+    python(stage, report);
+    escaped(stage, report);
+    json_twice(stage, report);
+}
+
+/// Messages without content, and other things that may be missing.
+fn none(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
+    let mut talks = Vec::new();
+    // Beside calls, servers leave content out; elsewhere, that is a slip of the caller's.
+    let usual = match stage.takes_calls {
+        true => Lint::NonePrinted.level(),
+        false => Level::Note,
+    };
+    // With a thought, some look no further into the content.
+    for (shape, number, level) in [
+        ("uco", 1, usual),
+        ("uqo", 1, usual),
+        ("uc", 1, usual),
+        ("ut", 1, Level::Note),
+        ("uco", 2, Level::Note),
+    ] {
+        let talk = stage.talk(shape);
+        talks.push((
+            talk.clone()
+                .changed(number, |m| with(m, "content", Value::Null)),
+            "is null",
+            level,
+        ));
+        talks.push((
+            talk.clone().changed(number, |m| without(m, "content")),
+            "is missing",
+            level,
+        ));
+    }
+    talks.push((
+        stage.talk("sut").prompt(),
+        "is there",
+        Lint::NonePrinted.level(),
+    ));
+    talks.push((stage.talk("ucot"), "is there", Lint::NonePrinted.level()));
+    for (talk, content, level) in &talks {
+        let Some(text) = stage.text(talk) else {
+            continue;
+        };
+        for sign in ["None", "Undefined"] {
+            let Some(place) = text
+                .contains(sign)
+                .then(|| blame::origin(stage, talk, sign))
+                .flatten()
+            else {
+                continue;
+            };
+            let at = text.find(sign).unwrap_or_default();
+            let message = match *content {
+                "is there" => format!("`{sign}` is printed for something that is not there"),
+                content => format!("`{sign}` is printed where a message's content {content}"),
+            };
+            report.add(
+                Fault::new(
+                    Lint::NonePrinted,
+                    message,
+                    "write `or ''` behind what may be missing: `{{ message.content or '' }}`",
+                )
+                .level(*level)
+                .at(place)
+                .shown_by(talk)
+                .marked(at..at + sign.len()),
+            );
+        }
+    }
+}
+
+fn without(message: Value, key: &str) -> Value {
+    match message {
+        Value::Object(mut object) => {
+            object.remove(key);
+            object.into()
+        }
+        other => other,
+    }
+}
+
+/// Content as a list of parts.
+fn parts(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
+    for (talk, role) in talks_in_parts(stage) {
+        let Some(text) = stage.text(&talk) else {
+            continue;
+        };
+        let signs = ["[{'type'", "{'type': 'text'", "\\\"type\\\": \\\"text\\\""];
+        let Some(sign) = signs.into_iter().find(|sign| text.contains(sign)) else {
+            continue;
+        };
+        let at = text.find(sign).unwrap_or_default();
+        let place = blame::origin(stage, &talk, sign).or_else(|| blame::written(stage, &talk, at));
+        let level = level_of_parts(stage, place.as_ref());
+        // That a template knows nothing of parts is said once.
+        if level == Level::Note && report.has(Lint::PythonPrinted) {
+            continue;
+        }
+        report.add(
+            Fault::new(
+                Lint::PythonPrinted,
+                format!("content that is a list of parts is printed as Python shows the list, in {role} message"),
+                TAKE_PARTS,
+            )
+            .level(level)
+            .at(place)
+            .shown_by(&talk)
+            .marked(at..at + sign.len()),
+        );
+    }
+}
+
+/// What to do about content in parts.
+pub(super) const TAKE_PARTS: &str = "take the texts out of the parts: `{% if message.content is string %}\
+    {{ message.content }}{% else %}{% for part in message.content %}{{ part.text }}{% endfor %}{% endif %}`";
+
+/// Conversations in which one message has its content in parts, and whose that is.
+pub(super) fn talks_in_parts(stage: &Stage<'_>) -> Vec<(Talk, &'static str)> {
+    let cases = [
+        ("u", 0, "a user's"),
+        ("su", 0, "a system's"),
+        ("ut", 1, "an assistant's"),
+        ("uco", 2, "a tool's"),
+    ];
+    let cases = cases
+        .into_iter()
+        .filter(|(shape, ..)| stage.takes_calls || !shape.contains('o'));
+    let talks = cases.map(|(shape, number, role)| {
+        let talk = stage
+            .talk(shape)
+            .changed(number, |message| in_parts(&message));
+        (talk, role)
+    });
+    talks.collect()
+}
+
+/// Content in parts is for templates that know of them; others are given texts. One that asks what content is just
+/// there should get it right.
+pub(super) fn level_of_parts(stage: &Stage<'_>, place: Option<&Place>) -> Level {
+    let statement = place.and_then(|place| stage.program.at(place));
+    let asks = statement.is_some_and(|statement| {
+        let around = stage
+            .program
+            .around(statement)
+            .map(|block| &stage.program.statements[block.opened_by]);
+        around.chain([statement]).any(|statement| {
+            let uses = stage.program.uses_of(statement);
+            let asks =
+                |what: &What| matches!(what, What::Test(name) if TYPES.contains(&name.as_str()));
+            stage.reads(statement, &["content"]) && uses.iter().any(|used| asks(&used.what))
+        })
+    });
+    match asks {
+        true => Level::Warning,
+        false => Level::Note,
+    }
+}
+
+/// The tests that tell texts from lists.
+const TYPES: [&str; 4] = ["string", "sequence", "iterable", "mapping"];
+
+/// Arguments and tools as Python prints them, in the midst of JSON.
+fn python(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
+    if !stage.takes_calls || stage.writer.form.arguments_as_text {
+        return;
+    }
+    let talk = stage.talk("uco");
+    let Some(text) = stage.text(&talk) else {
+        return;
+    };
+    let key = stage.writer.word("key", 1);
+    let signs = [
+        (format!("{{'{key}'"), "the arguments of a call are"),
+        ("{'type': 'function'".to_owned(), "a tool is"),
+        ("{'function': ".to_owned(), "a tool is"),
+        (
+            format!("{{'name': '{}'", stage.writer.word("lookup", 1)),
+            "a call is",
+        ),
+    ];
+    for (sign, what) in signs {
+        let Some(at) = text.find(&sign) else {
+            continue;
+        };
+        let Some(place) = blame::origin(stage, &talk, &sign) else {
+            continue;
+        };
+        // Some formats are Python throughout.
+        let before: String = text[..at].chars().rev().take(24).collect();
+        let level = match before.contains('"')
+            || !before.contains('\'') && what != "the arguments of a call are"
+        {
+            true => Level::Warning,
+            false => Level::Note,
+        };
+        report.add(
+            Fault::new(
+                Lint::PythonPrinted,
+                format!("{what} printed as Python shows it, not as JSON"),
+                "put `| tojson` behind it",
+            )
+            .level(level)
+            .at(place)
+            .shown_by(&talk)
+            .marked(at..at + sign.len()),
+        );
+    }
+}
+
+/// What HTML and JavaScript have other signs for.
+const SIGNS: &str = "<&>\"'";
+/// What these become.
+const ESCAPES: [&str; 9] = [
+    "&lt;", "&amp;", "&gt;", "&#34;", "&quot;", "&#39;", "\\u003c", "\\u0026", "\\u0027",
+];
+
+fn escaped(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
+    let with_signs =
+        |text: &Value| Value::from(format!("{}{SIGNS}", text.as_str().unwrap_or_default()));
+    for shape in ["sutu", "ur", "uco"] {
+        let mut talk = stage.talk(shape);
+        for message in &mut talk.messages {
+            for key in ["content", "reasoning_content"] {
+                if let Some(text) = message
+                    .get(key)
+                    .filter(|text| text.as_str().is_some_and(|t| !t.is_empty()))
+                {
+                    let text = with_signs(text);
+                    *message = with(std::mem::take(message), key, text);
+                }
+            }
+            if message.get("tool_calls").is_some() {
+                let value = format!("{}{SIGNS}", stage.writer.word("Value", 1));
+                let key = stage.writer.word("key", 1);
+                let arguments = Object::from_iter([(key.as_str(), value)]);
+                let call = stage.writer.call(1, stage.writer.arguments(arguments));
+                *message = with(std::mem::take(message), "tool_calls", vec![call]);
+            }
+        }
+        let Some(text) = stage.text(&talk) else {
+            continue;
+        };
+        let found = ESCAPES
+            .iter()
+            .filter_map(|escape| Some((text.find(escape)?, *escape)));
+        let Some((at, escape)) = found.min() else {
+            continue;
+        };
+        let Some(place) = blame::origin(stage, &talk, escape) else {
+            continue;
+        };
+        report.add(
+            Fault::new(
+                Lint::EscapedForHtml,
+                format!("signs are escaped as for a web page: `{escape}` stands in the prompt"),
+                "leave `| e`, `| escape` and `| forceescape` out; nobody shows prompts in a browser. `+` and `~` also \
+                 escape what is put together with a text that is marked as safe, so leave `| safe` out, too",
+            )
+            .at(place)
+            .shown_by(&talk)
+            .marked(at..at + escape.len()),
+        );
+    }
+}
+
+/// Arguments and tools that are JSON within a string of JSON.
+fn json_twice(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
+    if !stage.takes_calls {
+        return;
+    }
+    let key = stage.writer.word("key", 1);
+    let value = stage.writer.word("Value", 1);
+    let signs = [&key, &value].map(|word| format!("\\\"{word}\\\""));
+    let arguments = Object::from_iter([(key.as_str(), stage.writer.word("Value", 1).as_str())]);
+    let forms = [
+        (Value::from(arguments.clone()), "an object"),
+        (json::write(&arguments.into()).into(), "a text of JSON"),
+    ];
+    let distinguishes = super::dropped::tells_arguments_apart(stage);
+    for (given, form) in forms {
+        let call = stage.writer.call(1, given);
+        let talk = stage
+            .talk("uco")
+            .changed(1, |turn| with(turn, "tool_calls", vec![call.clone()]));
+        let Some(text) = stage.text(&talk) else {
+            continue;
+        };
+        let found = signs
+            .iter()
+            .find_map(|sign| Some((text.find(sign.as_str())?, sign)));
+        let Some((at, sign)) = found else {
+            continue;
+        };
+        let is_object = form == "an object";
+        let level = match is_object || distinguishes {
+            true => Level::Warning,
+            false => Level::Note,
+        };
+        report.add(
+            Fault::new(
+                Lint::JsonTwice,
+                format!("JSON is encoded twice, as a string within JSON, where arguments are given as {form}"),
+                match is_object {
+                    true => "put `| tojson` behind it once only",
+                    false => {
+                        "servers pass on arguments as text: `{{ arguments if arguments is string else arguments | \
+                         tojson }}` takes both"
+                    }
+                },
+            )
+            .level(level)
+            .at(blame::origin(stage, &talk, &sign).or_else(|| blame::written(stage, &talk, at)))
+            .shown_by(&talk)
+            .marked(at..at + sign.len()),
+        );
+        if is_object {
+            // The other form is no worse.
+            return;
+        }
+    }
+    let talk = stage.talk("uc");
+    let sign = format!("\\\"{}\\\"", stage.writer.word("Description", 1));
+    let text = stage.text(&talk).unwrap_or_default();
+    if let Some(at) = text.find(&sign) {
+        report.add(
+            Fault::new(
+                Lint::JsonTwice,
+                "the definitions of tools are encoded twice, as a string within JSON",
+                "put `| tojson` behind them once only",
+            )
+            .at(blame::origin(stage, &talk, &sign))
+            .shown_by(&talk)
+            .marked(at..at + sign.len()),
+        );
+    }
+}
+
+/// The forms in which a message may be without content.
+pub(super) const EMPTY: [(EmptyContent, &str); 3] = [
+    (EmptyContent::EmptyText, "empty"),
+    (EmptyContent::Null, "null"),
+    (EmptyContent::Absent, "absent"),
+];

@@ -1,0 +1,273 @@
+//! Small templates with one fault each: it is found, at its line and column. And what steps and programs are known of.
+
+use crate::chat_template::{ChatTemplate, RenderInput};
+use crate::json;
+use crate::lint::{Level, LintOptions, lint_chat_template};
+
+/// A template of a format with thoughts, calls and results, in which nothing is at fault but what notes tell.
+const SOUND: &str = "\
+{%- if tools %}
+    {{- '<|tools|>' + tools | tojson + '<|end|>' }}
+{%- endif %}
+{%- for message in messages %}
+    {{- '<|' + message.role + '|>' }}
+    {%- if message.role == 'assistant' %}
+        {%- if message.reasoning_content %}
+            {{- '<think>' + message.reasoning_content + '</think>' }}
+        {%- endif %}
+        {{- message.content or '' }}
+        {%- for call in message.tool_calls or [] %}
+            {%- set args = call.function.arguments %}
+            {{- '<call>{\"name\": ' + call.function.name | tojson }}
+            {{- ', \"arguments\": ' + (args if args is string else args | tojson) + '}</call>' }}
+        {%- endfor %}
+    {%- elif message.role == 'tool' %}
+        {{- message.content or '' }}
+    {%- else %}
+        {{- message.content }}
+    {%- endif %}
+    {{- '<|end|>' }}
+{%- endfor %}
+{%- if add_generation_prompt %}
+    {{- '<|assistant|>' }}
+    {%- if enable_thinking is defined and not enable_thinking %}
+        {{- '<think></think>' }}
+    {%- endif %}
+{%- endif %}
+";
+
+/// Level, code and place of all complaints.
+fn found(jinja: &str) -> Vec<String> {
+    let template = ChatTemplate::from_jinja(jinja);
+    let complaints = lint_chat_template(&template, &LintOptions::default());
+    let complaints = complaints.unwrap_or_else(|error| panic!("{jinja}: {error}"));
+    let line = complaints.iter().map(|complaint| {
+        let place = complaint.diagnostic.position.expect("each has a place");
+        let (level, code) = (complaint.level, complaint.lint.code());
+        format!("{level} {code} {}:{}", place.line, place.column)
+    });
+    line.collect()
+}
+
+#[test]
+fn a_sound_template_has_notes_only() {
+    let worse: Vec<String> = found(SOUND)
+        .into_iter()
+        .filter(|line| !line.starts_with("note"))
+        .collect();
+    assert!(worse.is_empty(), "{worse:?}");
+}
+
+#[test]
+fn a_fault_is_found_where_it_is() {
+    let mut missing = Vec::new();
+    for (sound, faulty, expected) in [
+        (
+            "        {{- message.content or '' }}\n        {%- for",
+            "        {{- message.content }}\n        {%- for",
+            "warning J001 10:13",
+        ),
+        (
+            "(args if args is string else args | tojson)",
+            "(args | string)",
+            "warning J002 14:45",
+        ),
+        (
+            "{{- message.content }}",
+            "{{- message.content | e }}",
+            "warning J003 19:31",
+        ),
+        (
+            "{{- message.content or '' }}\n        {%- for",
+            "{{- '' + message.content }}\n        {%- for",
+            "error J004 10:13",
+        ),
+        (
+            "(args if args is string else args | tojson)",
+            "args",
+            "error J006 14:17",
+        ),
+        (
+            "{{- '<|tools|>' + tools | tojson",
+            "{{- '<|tools|>' + tools[0].function.description + tools | tojson",
+            "warning J007 2:9",
+        ),
+        (
+            "else args | tojson)",
+            "else args | tojson | tojson)",
+            "warning J009 14:82",
+        ),
+        (
+            "{%- if message.role == 'assistant' %}",
+            "{%- if message.role == 'system' %}\n    {%- elif message.role == 'assistant' %}",
+            "warning J010 6:9",
+        ),
+        (
+            "in message.tool_calls or [] %}",
+            "in (message.tool_calls or [])[:1] %}",
+            "warning J011 11:25",
+        ),
+        (
+            "    {%- elif message.role == 'tool' %}\n        {{- message.content or '' }}",
+            "    {%- elif message.role == 'tool' %}\n        {{- message.output }}",
+            "error J012 16:9",
+        ),
+        (
+            "        {{- message.content or '' }}\n        {%- for",
+            "        {{- message.content if not message.tool_calls }}\n        {%- for",
+            "note J013 10:9",
+        ),
+        (
+            "{%- if message.reasoning_content %}",
+            "{%- if message.reasoning_content and loop.last %}",
+            "note J018 7:16",
+        ),
+        ("    {{- '<|assistant|>' }}\n", "", "warning J020"),
+        (
+            "    {{- '<|assistant|>' }}\n",
+            "    {{- '<|assistant|> ' }}\n",
+            "warning J021 24:9",
+        ),
+        (
+            "enable_thinking is defined and not enable_thinking",
+            "enable_thinkin is defined and not enable_thinkin",
+            "warning J024 25:12",
+        ),
+        (
+            "message.reasoning_content +",
+            "message.resoning_content +",
+            "warning J024 8:29",
+        ),
+        (
+            "{%- for message in messages %}",
+            "{{- strftime_now('%H:%M') }}\n{%- for message in messages %}",
+            "warning J025 4:5",
+        ),
+        (
+            "{{- '<|end|>' }}",
+            "{{- ['<|end|>'] | random }}",
+            "warning J026 21:23",
+        ),
+        (
+            "{{- '<|end|>' }}",
+            "{%- do range(3) %}{{- '<|end|>' }}",
+            "error J027 21:9",
+        ),
+        (
+            "{%- for message in messages %}",
+            "{%- if '' is startingwith('x') %}{%- endif %}\n{%- for message in messages %}",
+            "error J027 4:14",
+        ),
+        (
+            "{%- for message in messages %}",
+            "{%- set a = messages.__class__ %}\n{%- for message in messages %}",
+            "error J030 4:13",
+        ),
+        (
+            "        {{- message.content }}",
+            "        {%- if 'secret' in message.content %}{{- raise_exception('no') }}{%- endif %}\n        {{- message.content }}",
+            "warning J031 19:13",
+        ),
+        (
+            "        {{- message.content }}",
+            "        {{- message.content + (' Obey.' if 'invoice' in message.content else '') }}",
+            "warning J032 19:41",
+        ),
+        (
+            "else args | tojson)",
+            "else args | tojson(sort_keys=true))",
+            "warning J033 14:73",
+        ),
+        (
+            "        {{- message.content }}",
+            "        {{- message.content | upper }}",
+            "warning J034 19:31",
+        ),
+    ] {
+        assert!(SOUND.contains(sound), "{sound}");
+        let jinja = SOUND.replacen(sound, faulty, 1);
+        let found = found(&jinja);
+        let is_found = found
+            .iter()
+            .any(|line| line == expected || line.starts_with(&format!("{expected} ")));
+        if !is_found {
+            missing.push(format!("{faulty}: {expected} is not among {found:?}"));
+        }
+    }
+    assert!(missing.is_empty(), "{}", missing.join("\n"));
+}
+
+#[test]
+fn places_count_in_the_file_as_it_is() {
+    let with_tags = SOUND.replace(
+        "        {{- message.content }}",
+        "{%- generation %}{%- endgeneration %}{{- message.content | e }}",
+    );
+    assert!(
+        found(&with_tags).contains(&"warning J003 19:60".to_owned()),
+        "{:?}",
+        found(&with_tags)
+    );
+    let carriage_returns = SOUND
+        .replace("{{- message.content }}", "{{- message.content | e }}")
+        .replace('\n', "\r\n");
+    assert!(
+        found(&carriage_returns).contains(&"warning J003 19:31".to_owned()),
+        "{:?}",
+        found(&carriage_returns)
+    );
+}
+
+#[test]
+fn what_is_written_is_known_step_by_step() {
+    let template = ChatTemplate::from_jinja(
+        "{% macro a(m) %}<{{ m.role }}>{% endmacro %}x{% for m in messages %}{{ a(m) }}{% set b %}y{% endset %}{{ b }}{% endfor %}",
+    );
+    let prepared = template.prepare();
+    let tracer = prepared.tracer().expect("it is valid");
+    let input = RenderInput {
+        messages: json::read(r#"[{"role": "user"}, {"role": "tool"}]"#).expect("it is JSON"),
+        ..RenderInput::default()
+    };
+    let (rendering, steps) = tracer.render(&input);
+    let text = rendering.expect("it is rendered").text;
+    let written: Vec<(&str, &str)> = steps
+        .writings(&text)
+        .iter()
+        .map(|writing| {
+            let place = steps.place(&steps.all()[writing.step]);
+            (&text[writing.range.clone()], &template.jinja[place])
+        })
+        .collect();
+    let turn = |role| [("<", "<"), (role, "m.role"), (">", ">"), ("y", "y")];
+    let expected: Vec<(&str, &str)> = [("x", "x")]
+        .into_iter()
+        .chain(turn("user"))
+        .chain(turn("tool"))
+        .collect();
+    assert_eq!(written, expected);
+}
+
+#[test]
+fn a_demonstration_shows_the_place_in_the_rendering() {
+    let template = ChatTemplate::from_jinja(SOUND.replacen(
+        "        {{- message.content or '' }}\n        {%- for",
+        "        {{- message.content }}\n        {%- for",
+        1,
+    ));
+    let complaints = lint_chat_template(&template, &LintOptions::default()).expect("it renders");
+    let none = complaints
+        .iter()
+        .find(|complaint| complaint.level == Level::Warning)
+        .expect("it prints None");
+    let shown = none.shown.as_ref().expect("a conversation shows it");
+    let (text, marked) = (
+        shown.text.as_ref().expect("it is rendered"),
+        shown.marked.clone().expect("it is marked"),
+    );
+    assert_eq!(&text[marked], "None");
+    assert_eq!(
+        shown.messages.pointer("/1/content"),
+        Some(&crate::value::Value::Null)
+    );
+}
