@@ -42,6 +42,7 @@
 //! | `analysis` | what a chat template can do, and how its model writes a turn | `chat-template` |
 //! | `format` | how a model writes its turn, as a typed tree | `chat-template` |
 //! | `conversation` | reading whole conversations back from their text, and what of them the model writes | `chat-template` |
+//! | `mend` | chat templates that lack a fault, and are otherwise as they were | `chat-template` |
 //! | `grammar` | what a model may write, given tools: for engines, and as a strict parser | `grammar` |
 //! | `derive` | working out the response template of a chat template, with its proof | `chat-template` |
 //! | `lint` | what will hurt about a response template | `chat-template` |
@@ -84,6 +85,8 @@ pub mod grammar;
 pub mod lint;
 #[cfg(feature = "chat-template")]
 mod markers;
+#[cfg(feature = "chat-template")]
+pub mod mend;
 #[cfg(feature = "chat-template")]
 pub mod profile;
 #[cfg(feature = "chat-template")]

@@ -1,0 +1,189 @@
+//! Small changes to a template's text that may mend it.
+
+use std::ops::Range;
+
+use crate::chat_template::expressions::{Expression, Kind, Statement};
+
+/// A change in one place of a template.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Edit {
+    pub(super) range: Range<usize>,
+    pub(super) text: String,
+    /// How much of what the template says it overrules: little changes are tried before others, and taken before
+    /// others that do as much.
+    pub(super) cost: u32,
+}
+
+impl Edit {
+    pub(super) fn overlaps(&self, other: &Edit) -> bool {
+        self.range.start < other.range.end && other.range.start < self.range.end
+            || self.range == other.range
+    }
+}
+
+/// The template with some changes, none of which overlap.
+pub(super) fn apply(jinja: &str, edits: &[&Edit]) -> String {
+    let mut edits: Vec<&&Edit> = edits.iter().collect();
+    edits.sort_by_key(|edit| edit.range.start);
+    let mut changed = String::with_capacity(jinja.len());
+    let mut copied = 0;
+    for edit in edits {
+        changed.push_str(jinja.get(copied..edit.range.start).unwrap_or_default());
+        changed.push_str(&edit.text);
+        copied = edit.range.end.max(copied);
+    }
+    changed.push_str(jinja.get(copied..).unwrap_or_default());
+    changed
+}
+
+// What a change costs.
+/// A switch is the other way round where nobody sets it.
+const SWITCH: u32 = 1;
+/// One of several conditions does not count any more.
+const PART: u32 = 2;
+/// What is cut off of a text stays.
+const WHOLE_TEXT: u32 = 3;
+/// A condition always holds, or never does.
+const CONDITION: u32 = 4;
+
+/// The changes that may keep what a template drops from messages that are not the last.
+pub(super) fn keeping(jinja: &str, statements: &[Statement]) -> Vec<Edit> {
+    let mut finder = Finder {
+        jinja,
+        edits: Vec::new(),
+    };
+    for statement in statements {
+        let is_condition = matches!(statement.keyword.as_str(), "if" | "elif");
+        if let Some(expression) = &statement.expression {
+            if is_condition && !is_question(expression) {
+                finder.settle(expression);
+            }
+            finder.expression(expression);
+            if let Some(target) = &statement.target {
+                finder.unset(target, expression);
+            }
+        }
+        if let Some(filter) = &statement.filter {
+            if !is_question(filter) {
+                finder.settle(filter);
+            }
+            finder.expression(filter);
+        }
+    }
+    finder.edits.sort_by_key(|edit| edit.cost);
+    finder.edits
+}
+
+/// Whether an expression is a condition wherever it stands.
+fn is_question(expression: &Expression) -> bool {
+    matches!(
+        expression.kind,
+        Kind::Or(_) | Kind::And(_) | Kind::Not(_) | Kind::Question(_) | Kind::Bool(_)
+    )
+}
+
+struct Finder<'j> {
+    jinja: &'j str,
+    edits: Vec<Edit>,
+}
+
+impl Finder<'_> {
+    fn source(&self, expression: &Expression) -> &str {
+        self.jinja.get(expression.range.clone()).unwrap_or_default()
+    }
+
+    fn replace(&mut self, range: &Range<usize>, text: impl Into<String>, cost: u32) {
+        let edit = Edit {
+            range: range.clone(),
+            text: text.into(),
+            cost,
+        };
+        self.edits.push(edit);
+    }
+
+    fn expression(&mut self, expression: &Expression) {
+        match &expression.kind {
+            Kind::Bool(value) => {
+                self.replace(&expression.range, (!value).to_string(), SWITCH);
+            }
+            Kind::Or(all) | Kind::And(all) => {
+                self.settle(expression);
+                self.drop_one(all);
+            }
+            Kind::Not(_) | Kind::Question(_) => self.settle(expression),
+            Kind::Choice {
+                value,
+                condition,
+                otherwise,
+            } => {
+                if !is_question(condition) {
+                    self.settle(condition);
+                }
+                let kept = self.source(value).to_owned();
+                self.replace(&expression.range, kept, CONDITION);
+                let other = otherwise.as_ref().map_or("''", |other| self.source(other));
+                let other = other.to_owned();
+                self.replace(&expression.range, other, CONDITION);
+            }
+            Kind::Filter { of, name, .. } if name != "tojson" => self.unwrap(expression, of),
+            Kind::Call { of, arguments } => match (&of.kind, arguments.as_slice()) {
+                (Kind::Name(_), [argument]) => self.unwrap(expression, argument),
+                (Kind::Attribute { of, .. }, _) => self.unwrap(expression, of),
+                _ => {}
+            },
+            Kind::Item { of, .. } => {
+                if let Kind::Call { of: method, .. } = &of.kind
+                    && let Kind::Attribute { of: text, .. } = &method.kind
+                {
+                    self.unwrap(expression, text);
+                }
+            }
+            Kind::Group(_)
+            | Kind::Name(_)
+            | Kind::Text(_)
+            | Kind::Filter { .. }
+            | Kind::Attribute { .. }
+            | Kind::Other(_) => {}
+        }
+        for child in expression.children() {
+            self.expression(child);
+        }
+    }
+
+    /// A condition that always holds, or never does.
+    fn settle(&mut self, condition: &Expression) {
+        for value in ["true", "false"] {
+            self.replace(&condition.range, value, CONDITION);
+        }
+    }
+
+    /// One of several conditions less.
+    fn drop_one(&mut self, all: &[Expression]) {
+        for (index, one) in all.iter().enumerate() {
+            let range = match (
+                index.checked_sub(1).and_then(|before| all.get(before)),
+                all.get(index + 1),
+            ) {
+                (Some(before), _) => before.range.end..one.range.end,
+                (None, Some(next)) => one.range.start..next.range.start,
+                (None, None) => continue,
+            };
+            self.replace(&range, "", PART);
+        }
+    }
+
+    /// What is done to a text is not done.
+    fn unwrap(&mut self, whole: &Expression, inner: &Expression) {
+        let inner = self.source(inner).to_owned();
+        self.replace(&whole.range, inner, WHOLE_TEXT);
+    }
+
+    /// What is made of a variable's value does not take its place.
+    fn unset(&mut self, target: &str, value: &Expression) {
+        let mut reads = false;
+        value.visit(&mut |part| reads |= matches!(&part.kind, Kind::Name(name) if name == target));
+        if reads && !matches!(value.kind, Kind::Name(_)) {
+            self.replace(&value.range, target, WHOLE_TEXT);
+        }
+    }
+}
