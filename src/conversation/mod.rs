@@ -76,7 +76,7 @@ mod reader;
 
 // and masks.
 mod edits;
-mod trace;
+pub(crate) mod trace;
 
 mod borders;
 mod labels;

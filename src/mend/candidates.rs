@@ -37,7 +37,7 @@ pub(super) fn apply(jinja: &str, edits: &[&Edit]) -> String {
 }
 
 // What a change costs.
-/// A switch is the other way round where nobody sets it.
+/// A switch of the template's own is the other way round where nobody sets it.
 const SWITCH: u32 = 1;
 /// One of several conditions does not count any more.
 const PART: u32 = 2;
@@ -45,14 +45,34 @@ const PART: u32 = 2;
 const WHOLE_TEXT: u32 = 3;
 /// A condition always holds, or never does.
 const CONDITION: u32 = 4;
+/// The same elsewhere than around what is written otherwise: who reads the template has to think about what follows
+/// from it.
+const ELSEWHERE: u32 = 5;
 
-/// The changes that may keep what a template drops from messages that are not the last.
-pub(super) fn keeping(jinja: &str, statements: &[Statement]) -> Vec<Edit> {
+impl Edit {
+    /// Whether it is one of the changes that people make.
+    pub(super) fn is_plain(&self) -> bool {
+        self.cost <= CONDITION
+    }
+}
+
+/// The changes that may keep what a template drops from messages that are not the last. `variables` are those that the
+/// template is given, and `deciding` are the tags that what is written otherwise hangs on.
+pub(super) fn keeping(
+    jinja: &str,
+    statements: &[Statement],
+    variables: &[&str],
+    deciding: &[Range<usize>],
+) -> Vec<Edit> {
     let mut finder = Finder {
         jinja,
         edits: Vec::new(),
+        is_switch: false,
+        is_deciding: false,
     };
     for statement in statements {
+        finder.is_switch = is_about(statement, variables);
+        finder.is_deciding = deciding.contains(&statement.range);
         let is_condition = matches!(statement.keyword.as_str(), "if" | "elif");
         if let Some(expression) = &statement.expression {
             if is_condition && !is_question(expression) {
@@ -74,6 +94,21 @@ pub(super) fn keeping(jinja: &str, statements: &[Statement]) -> Vec<Edit> {
     finder.edits
 }
 
+/// Whether a tag reads or sets a variable that the template is given.
+fn is_about(statement: &Statement, variables: &[&str]) -> bool {
+    let mut is_about = statement
+        .target
+        .as_deref()
+        .is_some_and(|name| variables.contains(&name));
+    if let Some(expression) = &statement.expression {
+        expression.visit(&mut |part| {
+            is_about |=
+                matches!(&part.kind, Kind::Name(name) if variables.contains(&name.as_str()));
+        });
+    }
+    is_about
+}
+
 /// Whether an expression is a condition wherever it stands.
 fn is_question(expression: &Expression) -> bool {
     matches!(
@@ -85,6 +120,10 @@ fn is_question(expression: &Expression) -> bool {
 struct Finder<'j> {
     jinja: &'j str,
     edits: Vec<Edit>,
+    /// Whether the tag is about a variable that the template is given.
+    is_switch: bool,
+    /// Whether what is written otherwise hangs on the tag.
+    is_deciding: bool,
 }
 
 impl Finder<'_> {
@@ -93,10 +132,18 @@ impl Finder<'_> {
     }
 
     fn replace(&mut self, range: &Range<usize>, text: impl Into<String>, cost: u32) {
+        let is_near = match cost {
+            SWITCH => self.is_switch,
+            WHOLE_TEXT => true,
+            _ => self.is_deciding,
+        };
         let edit = Edit {
             range: range.clone(),
             text: text.into(),
-            cost,
+            cost: match is_near {
+                true => cost,
+                false => cost + ELSEWHERE,
+            },
         };
         self.edits.push(edit);
     }

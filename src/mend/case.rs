@@ -1,8 +1,10 @@
 //! Conversations that show a fault, or that there is none; and what is asked of their texts.
 
-use crate::chat_template::{ChatTemplate, RenderInput, Renderer};
-use crate::stopwatch::Stopwatch;
 use std::time::Duration;
+
+use crate::chat_template::{ChatTemplate, RenderInput, Renderer};
+use crate::markers::common_prefix;
+use crate::stopwatch::Stopwatch;
 
 /// How long a rendering of a few short messages may be, in bytes.
 const MAX_RENDERING: usize = 1 << 18;
@@ -23,6 +25,8 @@ pub(super) struct Case {
     before: Vec<Rendered>,
     /// What a mended template has to make of them; `None` if they show no fault, and are to stay as they are.
     judge: Option<Judge>,
+    /// If they show a fault: two of them that show it by where their texts differ.
+    pub(super) differing: Option<[usize; 2]>,
 }
 
 impl Case {
@@ -35,7 +39,21 @@ impl Case {
             inputs,
             before,
             judge,
+            differing: None,
         }
+    }
+
+    pub(super) fn differing(mut self, pair: Option<[usize; 2]>) -> Case {
+        self.differing = pair;
+        self
+    }
+
+    /// The conversations that show the fault by where their texts differ, and that place.
+    pub(super) fn difference(&self) -> Option<([&RenderInput; 2], usize)> {
+        let [first, second] = self.differing?;
+        let text = |index: usize| self.before.get(index)?.as_deref();
+        let at = common_prefix(text(first)?, text(second)?);
+        Some(([self.inputs.get(first)?, self.inputs.get(second)?], at))
     }
 
     pub(super) fn is_faulty(&self) -> bool {

@@ -22,17 +22,19 @@
 
 mod candidates;
 mod case;
+mod deciding;
 mod fault;
 mod prefix;
 mod search;
 
 use crate::analysis::analyze;
 use crate::analysis::conversations::conversations;
-use crate::chat_template::expressions::{Statement, statements};
+use crate::chat_template::expressions::statements;
 use crate::chat_template::{ChatTemplate, RenderError, RenderInput};
 
 use candidates::{Edit, apply};
 use case::{Case, Patience};
+use deciding::deciding;
 use search::{Failed, search};
 
 pub use fault::{Fault, UnknownFault};
@@ -122,6 +124,15 @@ pub fn mend(
     })
 }
 
+/// The variables that every template is given, and that switch nothing.
+const CONVERSATION: [&str; 5] = [
+    "messages",
+    "tools",
+    "add_generation_prompt",
+    "bos_token",
+    "eos_token",
+];
+
 fn mend_one(
     template: &mut ChatTemplate,
     base: &RenderInput,
@@ -143,12 +154,14 @@ fn mend_one(
         Ok(statements) => statements,
         Err(why) => return Ok(left(why)),
     };
-    let edits = match search(
-        &template.jinja,
-        &cases,
-        &edits(template, &statements),
-        patience,
-    ) {
+    let deciding = deciding(&template.jinja, &statements, &cases, patience);
+    let prepared = template.prepare();
+    let variables = prepared.variables().iter().map(|(name, _)| name.as_str());
+    let variables: Vec<&str> = variables
+        .filter(|name| !CONVERSATION.contains(name))
+        .collect();
+    let candidates = candidates::keeping(&template.jinja, &statements, &variables, &deciding);
+    let edits = match search(&template.jinja, &cases, &candidates, patience) {
         Ok(edits) => edits.into_iter().cloned().collect::<Vec<Edit>>(),
         Err(Failed::NoChange) => {
             return Ok(left(
@@ -171,10 +184,6 @@ fn mend_one(
         mended: faulty,
         same: cases.len() - faulty,
     })
-}
-
-fn edits(template: &ChatTemplate, statements: &[Statement]) -> Vec<Edit> {
-    candidates::keeping(&template.jinja, statements)
 }
 
 fn cases(

@@ -91,13 +91,14 @@ pub(super) fn case(
         follower,
     };
     let growth = Rc::new(growth);
-    let is_faulty = !growth.keeps(&before);
+    let departure = growth.departure();
+    let is_faulty = departure.is_some();
     let judge = is_faulty.then(|| {
         let judge: Box<dyn Fn(&[Rendered]) -> bool> =
             Box::new(move |after| growth.is_mended(after));
         judge
     });
-    Some(Case::new(inputs, before, judge))
+    Some(Case::new(inputs, before, judge).differing(departure))
 }
 
 /// A conversation that grows, and its texts as the template has written them.
@@ -116,6 +117,18 @@ impl Growth {
         self.stops.iter().zip(texts).filter_map(|(stop, text)| {
             let turn = stop.turn.filter(|_| stop.follower == self.follower)?;
             Some((stop, texts[turn].as_deref()?, text.as_deref()?))
+        })
+    }
+
+    /// The first two stops of which the second does not begin as the first.
+    fn departure(&self) -> Option<[usize; 2]> {
+        let mut stops = self.stops.iter().enumerate();
+        stops.find_map(|(index, stop)| {
+            let turn = stop.turn.filter(|_| stop.follower == self.follower)?;
+            let (Some(before), Some(after)) = (&self.before[turn], &self.before[index]) else {
+                return None;
+            };
+            (!after.starts_with(before.as_str())).then_some([turn, index])
         })
     }
 

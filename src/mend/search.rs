@@ -13,7 +13,7 @@ pub(super) enum Failed {
 }
 
 /// So many cases are looked at, of those that show the fault and of those that don't, before all are.
-const FIRST_LOOK: usize = 24;
+const FIRST_LOOK: usize = 12;
 
 /// How often cases that a result fails are added to those looked at.
 const MAX_ROUNDS: usize = 6;
@@ -150,7 +150,8 @@ impl Screen<'_> {
         candidates: &'e [Edit],
     ) -> Option<(Vec<&'e Edit>, usize)> {
         let mut harmless: Vec<&Edit> = Vec::new();
-        for candidate in candidates.iter().filter(|edit| is_free(edit, chosen)) {
+        let plain = candidates.iter().filter(|edit| edit.is_plain());
+        for candidate in plain.filter(|edit| is_free(edit, chosen)) {
             let edits: Vec<&Edit> = chosen.iter().copied().chain([candidate]).collect();
             if self.mended(&edits, usize::MAX).is_some() {
                 harmless.push(candidate);
