@@ -16,48 +16,52 @@ const MAX_TIME: Duration = Duration::from_secs(20);
 pub(super) type Rendered = Option<String>;
 
 /// What texts have to be like.
-type Judge = Box<dyn Fn(&[Rendered]) -> bool>;
+pub(super) type Judge = Box<dyn Fn(&[Rendered]) -> bool>;
 
 /// Conversations that belong together: one that grows, or one in several forms.
 pub(super) struct Case {
     inputs: Vec<RenderInput>,
     /// What the template makes of them as it is.
     before: Vec<Rendered>,
-    /// What a mended template has to make of them; `None` if they show no fault, and are to stay as they are.
+    /// What a changed template has to make of them; `None` if they are to stay as they are.
     judge: Option<Judge>,
-    /// If they show a fault: two of them that show it by where their texts differ.
-    pub(super) differing: Option<[usize; 2]>,
+    /// Two of the conversations whose texts show the fault by where they differ, if they do.
+    pair: Option<[usize; 2]>,
 }
 
 impl Case {
-    pub(super) fn new(
-        inputs: Vec<RenderInput>,
-        before: Vec<Rendered>,
-        judge: Option<Judge>,
-    ) -> Case {
+    /// Conversations that show no fault, and whose texts are to stay as they are.
+    pub(super) fn new(inputs: Vec<RenderInput>, before: Vec<Rendered>) -> Case {
         Case {
             inputs,
             before,
-            judge,
-            differing: None,
+            judge: None,
+            pair: None,
         }
     }
 
-    pub(super) fn differing(mut self, pair: Option<[usize; 2]>) -> Case {
-        self.differing = pair;
+    /// The same, with texts that may become others.
+    pub(super) fn judged(mut self, judge: Judge) -> Case {
+        self.judge = Some(judge);
+        self
+    }
+
+    /// The same, with two texts that show the fault by where they differ.
+    pub(super) fn faulty(mut self, pair: [usize; 2]) -> Case {
+        self.pair = Some(pair);
         self
     }
 
     /// The conversations that show the fault by where their texts differ, and that place.
     pub(super) fn difference(&self) -> Option<([&RenderInput; 2], usize)> {
-        let [first, second] = self.differing?;
+        let [first, second] = self.pair?;
         let text = |index: usize| self.before.get(index)?.as_deref();
         let at = common_prefix(text(first)?, text(second)?);
         Some(([self.inputs.get(first)?, self.inputs.get(second)?], at))
     }
 
     pub(super) fn is_faulty(&self) -> bool {
-        self.judge.is_some()
+        self.pair.is_some()
     }
 
     /// How many conversations are rendered for it.

@@ -1,12 +1,10 @@
 //! Whether the text of a conversation stays as it is when the conversation goes on.
 
-use std::rc::Rc;
-
 use crate::analysis::conversations::ProbeConversation;
 use crate::chat_template::{RenderInput, Renderer};
 use crate::value::Value;
 
-use super::case::{Case, Patience, Rendered};
+use super::case::{Case, Judge, Patience, Rendered};
 
 /// Who speaks after a turn of the assistant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,7 +69,7 @@ fn stops(conversation: &ProbeConversation) -> Vec<Stop> {
     stops
 }
 
-/// The cases of some conversations, if there are followers of this kind.
+/// A conversation that grows, and what is asked of it where this one speaks after turns.
 pub(super) fn case(
     conversation: &ProbeConversation,
     follower: Follower,
@@ -88,59 +86,52 @@ pub(super) fn case(
     let growth = Growth {
         stops,
         before: before.clone(),
-        follower,
     };
-    let growth = Rc::new(growth);
-    let departure = growth.departure();
-    let is_faulty = departure.is_some();
-    let judge = is_faulty.then(|| {
-        let judge: Box<dyn Fn(&[Rendered]) -> bool> =
-            Box::new(move |after| growth.is_mended(after));
-        judge
-    });
-    Some(Case::new(inputs, before, judge).differing(departure))
+    let other = match follower {
+        Follower::Tool => Follower::User,
+        Follower::User => Follower::Tool,
+    };
+    let case = |judge: Judge| Case::new(inputs.clone(), before.clone()).judged(judge);
+    Some(
+        match (growth.departure(follower), growth.departure(other)) {
+            (Some(pair), _) => {
+                case(Box::new(move |after| growth.is_mended(follower, after))).faulty(pair)
+            }
+            // What mends one may mend the other, too.
+            (None, Some(_)) => case(Box::new(move |after| {
+                growth.before == after || growth.is_mended(other, after)
+            })),
+            (None, None) => Case::new(inputs, before),
+        },
+    )
 }
 
 /// A conversation that grows, and its texts as the template has written them.
 struct Growth {
     stops: Vec<Stop>,
     before: Vec<Rendered>,
-    follower: Follower,
 }
 
 impl Growth {
-    /// The stops with the turn before them, where it is to be kept.
-    fn kept<'g>(
-        &'g self,
-        texts: &'g [Rendered],
-    ) -> impl Iterator<Item = (&'g Stop, &'g str, &'g str)> {
-        self.stops.iter().zip(texts).filter_map(|(stop, text)| {
-            let turn = stop.turn.filter(|_| stop.follower == self.follower)?;
-            Some((stop, texts[turn].as_deref()?, text.as_deref()?))
+    /// The stops where this one speaks after a turn, by number; with that turn's.
+    fn followed(&self, follower: Follower) -> impl Iterator<Item = (usize, usize)> {
+        let stops = self.stops.iter().enumerate();
+        stops.filter_map(move |(number, stop)| {
+            let turn = stop.turn.filter(|_| stop.follower == follower)?;
+            Some((turn, number))
         })
     }
 
     /// The first two stops of which the second does not begin as the first.
-    fn departure(&self) -> Option<[usize; 2]> {
-        let mut stops = self.stops.iter().enumerate();
-        stops.find_map(|(index, stop)| {
-            let turn = stop.turn.filter(|_| stop.follower == self.follower)?;
-            let (Some(before), Some(after)) = (&self.before[turn], &self.before[index]) else {
-                return None;
-            };
-            (!after.starts_with(before.as_str())).then_some([turn, index])
-        })
-    }
-
-    /// Whether each text begins with that of the turn before.
-    fn keeps(&self, texts: &[Rendered]) -> bool {
-        self.kept(texts)
-            .all(|(_, turn, text)| text.starts_with(turn))
+    fn departure(&self, follower: Follower) -> Option<[usize; 2]> {
+        let mut followed = self.followed(follower);
+        let (turn, stop) = followed.find(|&(turn, stop)| !begins(&self.before, turn, stop))?;
+        Some([turn, stop])
     }
 
     /// Whether each text begins with that of the turn before, and is otherwise as it was: up to the end of the first
     /// turn, behind what was said last, and between turns and what is said behind them.
-    fn is_mended(&self, after: &[Rendered]) -> bool {
+    fn is_mended(&self, follower: Follower, after: &[Rendered]) -> bool {
         let stays =
             self.stops
                 .iter()
@@ -158,24 +149,32 @@ impl Growth {
                         }
                     }
                 });
-        stays && self.keeps(after) && self.joints_are_known(after)
+        let mut followed = self.followed(follower);
+        stays
+            && followed
+                .all(|(turn, stop)| begins(after, turn, stop) && self.joins(after, turn, stop))
     }
 
-    /// Whether what stands between turns and what is said behind them was written there before.
-    fn joints_are_known(&self, after: &[Rendered]) -> bool {
-        let mut both = self.stops.iter().zip(&self.before).zip(after);
-        both.all(|((stop, before), text)| {
-            let turn = stop.turn.filter(|_| stop.follower == self.follower);
-            let turn = turn.and_then(|turn| after[turn].as_deref());
-            let (Some(turn), Some(before), Some(text)) = (turn, before, text) else {
-                return true;
-            };
-            let joint = stop.head(text).and_then(|head| head.strip_prefix(turn));
-            match (stop.head(before), joint) {
-                (Some(head), Some(joint)) => head.ends_with(joint),
-                _ => false,
-            }
-        })
+    /// Whether what stands between a turn and what is said behind it was written there before.
+    fn joins(&self, after: &[Rendered], turn: usize, stop: usize) -> bool {
+        let (Some(before), Some(text)) = (&self.before[stop], &after[stop]) else {
+            return true;
+        };
+        let stop = &self.stops[stop];
+        let turn = after[turn].as_deref().unwrap_or_default();
+        let joint = stop.head(text).and_then(|head| head.strip_prefix(turn));
+        match (stop.head(before), joint) {
+            (Some(head), Some(joint)) => head.ends_with(joint),
+            _ => false,
+        }
+    }
+}
+
+/// Whether one text begins with another, as far as both are rendered.
+fn begins(texts: &[Rendered], turn: usize, stop: usize) -> bool {
+    match (&texts[turn], &texts[stop]) {
+        (Some(turn), Some(text)) => text.starts_with(turn.as_str()),
+        _ => true,
     }
 }
 

@@ -123,7 +123,8 @@ impl Screen<'_> {
         Ok(chosen)
     }
 
-    /// The change that mends most, and costs least of those.
+    /// The change that mends most, and costs least of those. Others than plain ones are only taken if no plain one
+    /// mends anything.
     fn step<'e>(
         &self,
         chosen: &[&'e Edit],
@@ -132,10 +133,13 @@ impl Screen<'_> {
     ) -> Option<(Vec<&'e Edit>, usize)> {
         let mut best: Option<(&Edit, usize)> = None;
         for candidate in candidates.iter().filter(|edit| is_free(edit, chosen)) {
-            let least = best.map_or(mended, |(_, count)| count) + 1;
+            let known = best.map_or(mended, |(_, count)| count);
+            if known == self.faulty.len() || (best.is_some() && !candidate.is_plain()) {
+                break;
+            }
             let edits: Vec<&Edit> = chosen.iter().copied().chain([candidate]).collect();
-            let count = self.mended(&edits, least).unwrap_or(0);
-            if count >= least {
+            let count = self.mended(&edits, known + 1).unwrap_or(0);
+            if count > known {
                 best = Some((candidate, count));
             }
         }
