@@ -1,5 +1,6 @@
 //! Which tags of a template something hangs on that it writes otherwise.
 
+use std::collections::HashMap;
 use std::ops::Range;
 
 use crate::chat_template::expressions::Statement;
@@ -9,7 +10,7 @@ use crate::conversation::trace::{Outline, Trace, prepare};
 use super::case::{Case, Patience};
 
 /// So many cases are looked at.
-const MAX_CASES: usize = 12;
+const MAX_CASES: usize = 50;
 
 /// The tags that decide what is written where the texts of cases differ: the conditions around what writes there, and what
 /// writes itself. None are known of a template that can't be looked into.
@@ -26,25 +27,31 @@ pub(super) fn deciding(
     let Ok(renderer) = noting.renderer() else {
         return Vec::new();
     };
-    let mut places: Vec<usize> = Vec::new();
+    let mut pieces: Vec<usize> = Vec::new();
     for case in cases.iter().filter(|case| case.is_faulty()).take(MAX_CASES) {
         let Some((inputs, at)) = case.difference() else {
             continue;
         };
-        for input in inputs {
-            let Some(Some(noted)) = patience.render(&renderer, input) else {
-                continue;
-            };
-            let trace = Trace::of(&noted);
-            let writing = trace
-                .writings
-                .iter()
-                .rev()
-                .find(|writing| writing.range.start <= at);
-            let piece = writing.and_then(|writing| outline.pieces.get(writing.piece));
-            places.extend(piece.map(|piece| piece.range.start));
-        }
+        let traces = inputs.map(|input| {
+            let noted = patience.render(&renderer, input).flatten();
+            noted.map(|noted| Trace::of(&noted))
+        });
+        let [Some(first), Some(second)] = traces else {
+            continue;
+        };
+        pieces.extend(
+            [&first, &second]
+                .into_iter()
+                .filter_map(|trace| writer(trace, at)),
+        );
+        pieces.extend(missing(&first, &second));
     }
+    let piece = |number: usize| outline.pieces.get(number);
+    let places = pieces
+        .into_iter()
+        .filter_map(piece)
+        .map(|piece| piece.range.start);
+    let mut places: Vec<usize> = places.collect();
     places.sort_unstable();
     places.dedup();
     let mut ranges = Vec::new();
@@ -59,6 +66,28 @@ pub(super) fn deciding(
         conditions(&outline.nodes, place, statements, &mut ranges);
     }
     ranges
+}
+
+/// What has written a place of a text.
+fn writer(trace: &Trace, at: usize) -> Option<usize> {
+    let mut writings = trace.writings.iter().rev();
+    Some(writings.find(|writing| writing.range.start <= at)?.piece)
+}
+
+/// What has written more often in one text than in another.
+fn missing(trace: &Trace, other: &Trace) -> Vec<usize> {
+    let mut left: HashMap<usize, usize> = HashMap::new();
+    for writing in &other.writings {
+        *left.entry(writing.piece).or_default() += 1;
+    }
+    let mut missing = Vec::new();
+    for writing in &trace.writings {
+        match left.get_mut(&writing.piece) {
+            Some(count) if *count > 0 => *count -= 1,
+            _ => missing.push(writing.piece),
+        }
+    }
+    missing
 }
 
 /// The conditions of the blocks around a place.
