@@ -94,6 +94,129 @@ pub(super) fn keeping(
     finder.edits
 }
 
+/// The changes that may take arguments in both forms.
+pub(super) fn either_form(jinja: &str, statements: &[Statement]) -> Vec<Edit> {
+    let text = |range: &Range<usize>| jinja.get(range.clone()).unwrap_or_default();
+    of_values(statements, "arguments", |whole, value| {
+        let (whole, value) = (text(whole), text(value));
+        let written = match whole == value {
+            true => format!("{value} | tojson"),
+            false => whole.to_owned(),
+        };
+        format!("({value} if {value} is string else {written})")
+    })
+}
+
+/// The changes that may take it that there is no content.
+pub(super) fn no_content(jinja: &str, statements: &[Statement]) -> Vec<Edit> {
+    let mut edits = of_values(statements, "content", |whole, value| {
+        let text = |range: &Range<usize>| jinja.get(range.clone()).unwrap_or_default();
+        match whole == value {
+            true => format!("({} or '')", text(value)),
+            // A filter comes behind.
+            false => format!(
+                "({} or '') {}",
+                text(value),
+                text(&(value.end..whole.end)).trim_start()
+            ),
+        }
+    });
+    edits.retain(|edit| !edit.text.is_empty());
+    edits
+}
+
+/// Changes where a value is used that stands under a key in messages, or that was set from one: of the value by itself, and
+/// with the filter behind it. `change` is given the places of the expression and of the value.
+fn of_values(
+    statements: &[Statement],
+    key: &str,
+    change: impl Fn(&Range<usize>, &Range<usize>) -> String,
+) -> Vec<Edit> {
+    let mut names: Vec<&str> = Vec::new();
+    for statement in statements {
+        if let (Some(target), Some(value)) = (&statement.target, &statement.expression) {
+            let mut reads = false;
+            value.visit(&mut |part| reads |= is_value(part, key, &[]));
+            if reads {
+                names.push(target);
+            }
+        }
+    }
+    let mut edits = Vec::new();
+    let mut add = |whole: &Range<usize>, value: &Range<usize>, cost: u32| {
+        edits.push(Edit {
+            range: whole.clone(),
+            text: change(whole, value),
+            cost,
+        });
+    };
+    for statement in statements {
+        let expressions = statement.expression.iter().chain(&statement.filter);
+        for expression in expressions {
+            expression.visit(&mut |part| match &part.kind {
+                Kind::Filter { of, name, .. } if name == "tojson" && is_value(of, key, &names) => {
+                    add(&part.range, &of.range, PART);
+                }
+                _ if is_value(part, key, &names) => add(&part.range, &part.range, WHOLE_TEXT),
+                _ => {}
+            });
+        }
+    }
+    edits.sort_by_key(|edit| edit.cost);
+    edits
+}
+
+/// Whether an expression is what stands under a key, or one of some variables.
+fn is_value(expression: &Expression, key: &str, names: &[&str]) -> bool {
+    match &expression.kind {
+        Kind::Attribute { name, .. } => name == key,
+        Kind::Item { parts, .. } => {
+            matches!(parts.as_slice(), [Expression { kind: Kind::Text(text), .. }] if text == key)
+        }
+        Kind::Name(name) => names.contains(&name.as_str()),
+        _ => false,
+    }
+}
+
+/// The changes that may leave the time of the day out of a date.
+pub(super) fn days(statements: &[Statement]) -> Vec<Edit> {
+    let mut edits = Vec::new();
+    for statement in statements {
+        let expressions = statement.expression.iter().chain(&statement.filter);
+        for expression in expressions {
+            expression.visit(&mut |part| {
+                if let Kind::Text(format) = &part.kind
+                    && let Some(day) = without_time(format)
+                {
+                    edits.push(Edit {
+                        range: part.range.clone(),
+                        text: format!("'{day}'"),
+                        cost: PART,
+                    });
+                }
+            });
+        }
+    }
+    edits
+}
+
+/// A format of dates without what it says of the time, if that comes behind the day.
+fn without_time(format: &str) -> Option<&str> {
+    let is_time = |(at, _): &(usize, &str)| {
+        format[at + 1..]
+            .trim_start_matches('-')
+            .starts_with(['H', 'I', 'M', 'S', 'T', 'X', 'R', 'p', 'c', 'f'])
+    };
+    let (at, _) = format.match_indices('%').find(is_time)?;
+    let day = format[..at].trim_end_matches(|c: char| !c.is_alphanumeric());
+    let day = day
+        .strip_suffix(" at")
+        .or(day.strip_suffix('T'))
+        .unwrap_or(day);
+    let is_plain = !day.contains(['\'', '\\', '\n']);
+    (day.contains('%') && is_plain).then_some(day)
+}
+
 /// Whether a tag reads or sets a variable that the template is given.
 fn is_about(statement: &Statement, variables: &[&str]) -> bool {
     let mut is_about = statement

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::chat_template::{ChatTemplate, RenderInput, Renderer};
-use crate::markers::common_prefix;
+use crate::markers::{boundary, common_prefix};
 use crate::stopwatch::Stopwatch;
 
 /// How long a rendering of a few short messages may be, in bytes.
@@ -56,7 +56,8 @@ impl Case {
     pub(super) fn difference(&self) -> Option<([&RenderInput; 2], usize)> {
         let [first, second] = self.pair?;
         let text = |index: usize| self.before.get(index)?.as_deref();
-        let at = common_prefix(text(first)?, text(second)?);
+        let (first_text, second_text) = (text(first)?, text(second)?);
+        let at = boundary(first_text, common_prefix(first_text, second_text));
         Some(([self.inputs.get(first)?, self.inputs.get(second)?], at))
     }
 

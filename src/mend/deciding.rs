@@ -12,60 +12,86 @@ use super::case::{Case, Patience};
 /// So many cases are looked at.
 const MAX_CASES: usize = 50;
 
-/// The tags that decide what is written where the texts of cases differ: the conditions around what writes there, and what
-/// writes itself. None are known of a template that can't be looked into.
-pub(super) fn deciding(
-    jinja: &str,
-    statements: &[Statement],
-    cases: &[Case],
-    patience: Patience,
-) -> Vec<Range<usize>> {
-    let Ok(outline) = Outline::of(jinja, false) else {
-        return Vec::new();
-    };
-    let noting = prepare(&outline);
-    let Ok(renderer) = noting.renderer() else {
-        return Vec::new();
-    };
-    let mut pieces: Vec<usize> = Vec::new();
-    for case in cases.iter().filter(|case| case.is_faulty()).take(MAX_CASES) {
-        let Some((inputs, at)) = case.difference() else {
-            continue;
+/// How many characters are shown of what is written otherwise.
+const SHOWN: usize = 40;
+
+/// Where a fault shows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Place {
+    /// The line of the template, counted from 1.
+    pub line: usize,
+    /// What it writes in a conversation.
+    pub text: String,
+    /// What stands there in another that should be written alike.
+    pub other: String,
+}
+
+/// What of a template decides on a fault.
+#[derive(Default)]
+pub(super) struct Decision {
+    /// Where it shows first.
+    pub(super) place: Option<Place>,
+    /// The tags around what is written otherwise: their conditions, and what writes itself.
+    pub(super) tags: Vec<Range<usize>>,
+}
+
+impl Decision {
+    /// Looks where texts of cases differ that show the fault. Nothing is known of a template that can't be looked into.
+    pub(super) fn of(
+        jinja: &str,
+        statements: &[Statement],
+        cases: &[Case],
+        patience: Patience,
+    ) -> Decision {
+        let mut decision = Decision::default();
+        let Ok(outline) = Outline::of(jinja, false) else {
+            return decision;
         };
-        let traces = inputs.map(|input| {
-            let noted = patience.render(&renderer, input).flatten();
-            noted.map(|noted| Trace::of(&noted))
-        });
-        let [Some(first), Some(second)] = traces else {
-            continue;
+        let noting = prepare(&outline);
+        let Ok(renderer) = noting.renderer() else {
+            return decision;
         };
-        pieces.extend(
-            [&first, &second]
-                .into_iter()
-                .filter_map(|trace| writer(trace, at)),
-        );
-        pieces.extend(missing(&first, &second));
+        let mut places: Vec<usize> = Vec::new();
+        for case in cases.iter().filter(|case| case.is_faulty()).take(MAX_CASES) {
+            let Some((inputs, at)) = case.difference() else {
+                continue;
+            };
+            let traces = inputs.map(|input| {
+                let noted = patience.render(&renderer, input).flatten();
+                noted.map(|noted| Trace::of(&noted))
+            });
+            let [Some(first), Some(second)] = traces else {
+                continue;
+            };
+            let writers = [&first, &second].map(|trace| writer(trace, at));
+            let mut pieces: Vec<usize> = writers.into_iter().flatten().collect();
+            pieces.extend(missing(&first, &second));
+            let start = |piece: usize| Some(outline.pieces.get(piece)?.range.start);
+            places.extend(pieces.into_iter().filter_map(start));
+            if decision.place.is_none()
+                && let Some(start) = writers[0].and_then(start)
+            {
+                let shown = |trace: &Trace| trace.text[at..].chars().take(SHOWN).collect();
+                decision.place = Some(Place {
+                    line: jinja[..start].matches('\n').count() + 1,
+                    text: shown(&first),
+                    other: shown(&second),
+                });
+            }
+        }
+        places.sort_unstable();
+        places.dedup();
+        for place in places {
+            let is_around = |statement: &&Statement| statement.range.contains(&place);
+            let own = statements.iter().find(is_around);
+            decision
+                .tags
+                .extend(own.map(|statement| statement.range.clone()));
+            conditions(&outline.nodes, place, statements, &mut decision.tags);
+        }
+        decision
     }
-    let piece = |number: usize| outline.pieces.get(number);
-    let places = pieces
-        .into_iter()
-        .filter_map(piece)
-        .map(|piece| piece.range.start);
-    let mut places: Vec<usize> = places.collect();
-    places.sort_unstable();
-    places.dedup();
-    let mut ranges = Vec::new();
-    for place in places {
-        let is_around = |statement: &&Statement| statement.range.contains(&place);
-        ranges.extend(
-            statements
-                .iter()
-                .find(is_around)
-                .map(|statement| statement.range.clone()),
-        );
-        conditions(&outline.nodes, place, statements, &mut ranges);
-    }
-    ranges
 }
 
 /// What has written a place of a text.

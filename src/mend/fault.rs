@@ -12,25 +12,38 @@ pub enum Fault {
     /// What was rendered of a conversation is written otherwise once the user goes on: thoughts are left out, or an
     /// empty place for them.
     Questions,
+    /// The arguments of calls are refused, or written otherwise, when they are given as a text of JSON rather than as an
+    /// object, or the other way round: often they are encoded twice.
+    Arguments,
+    /// A message without content is refused, or `None` is written in its place, when that is null or absent rather
+    /// than an empty text.
+    Content,
+    /// The prompt is another one each minute or second, so nothing that was cached counts.
+    Dates,
+    /// Nothing in the template says what of a conversation the model writes.
+    Generation,
 }
 
 impl Fault {
     /// All of them, in the order in which they are mended.
-    pub const ALL: [Fault; 2] = [Fault::Results, Fault::Questions];
+    pub const ALL: [Fault; 6] = [
+        Fault::Results,
+        Fault::Questions,
+        Fault::Arguments,
+        Fault::Content,
+        Fault::Dates,
+        Fault::Generation,
+    ];
 
     /// A name for programs.
     pub fn key(self) -> &'static str {
         match self {
             Fault::Results => "results",
             Fault::Questions => "questions",
-        }
-    }
-
-    /// What is wrong, in words.
-    pub fn description(self) -> &'static str {
-        match self {
-            Fault::Results => "the text so far is written otherwise once a tool answers",
-            Fault::Questions => "the text so far is written otherwise once the user goes on",
+            Fault::Arguments => "arguments",
+            Fault::Content => "content",
+            Fault::Dates => "dates",
+            Fault::Generation => "generation",
         }
     }
 

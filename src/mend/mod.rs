@@ -22,21 +22,27 @@
 
 mod candidates;
 mod case;
+mod change;
 mod deciding;
 mod fault;
+mod forms;
 mod prefix;
 mod search;
 
 use crate::analysis::analyze;
-use crate::analysis::conversations::conversations;
+use crate::analysis::conversations::{ProbeConversation, conversations};
 use crate::chat_template::expressions::statements;
 use crate::chat_template::{ChatTemplate, RenderError, RenderInput};
+use crate::conversation::{Marking, MaskError, MaskPolicy};
 
-use candidates::{Edit, apply};
+use candidates::apply;
 use case::{Case, Patience};
-use deciding::deciding;
-use search::{Failed, search};
+use deciding::Decision;
+use prefix::Follower;
+use search::search;
 
+pub use change::Change;
+pub use deciding::Place;
 pub use fault::{Fault, UnknownFault};
 
 /// A template that was mended as far as can be.
@@ -81,21 +87,11 @@ pub enum Verdict {
     Left {
         /// How many conversations show it.
         conversations: usize,
+        /// Where in the template the fault shows first, if that is known.
+        place: Option<Place>,
         /// Why nothing was changed.
         why: String,
     },
-}
-
-/// A change of the template's text.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Change {
-    /// The line, counted from 1.
-    pub line: usize,
-    /// What stood there.
-    pub before: String,
-    /// What stands there now.
-    pub after: String,
 }
 
 /// Mends faults of a template, as far as it can be proved. `base` holds what all conversations have in common: the tokens,
@@ -115,12 +111,41 @@ pub fn mend(
         .into_iter()
         .filter(|fault| faults.contains(fault))
     {
-        let verdict = mend_one(&mut current, base, fault)?;
+        let verdict = match fault {
+            Fault::Generation => generation(&mut current, base)?,
+            _ => mend_one(&mut current, base, fault)?,
+        };
         outcomes.push(Outcome { fault, verdict });
     }
     Ok(Mended {
         jinja: current.jinja,
         outcomes,
+    })
+}
+
+/// Writes tags around what the model writes.
+fn generation(template: &mut ChatTemplate, base: &RenderInput) -> Result<Verdict, RenderError> {
+    let marking = match Marking::of(template, base, MaskPolicy::default()) {
+        Ok(marking) => marking,
+        Err(MaskError::Render(error)) => return Err(error),
+        Err(error) => {
+            return Ok(Verdict::Left {
+                conversations: 0,
+                place: None,
+                why: error.to_string(),
+            });
+        }
+    };
+    if marking.was_tagged() {
+        return Ok(Verdict::Absent { conversations: 0 });
+    }
+    let changes = Change::lines(&template.jinja, marking.tagged());
+    template.jinja = marking.tagged().to_owned();
+    let proof = marking.proof();
+    Ok(Verdict::Mended {
+        changes,
+        mended: proof.known,
+        same: proof.same_text,
     })
 }
 
@@ -146,44 +171,42 @@ fn mend_one(
             conversations: cases.len(),
         });
     }
-    let left = |why: String| Verdict::Left {
-        conversations: faulty,
-        why,
+    let jinja = template.jinja.as_str();
+    let (statements, unread) = match statements(jinja) {
+        Ok(statements) => (statements, None),
+        Err(why) => (Vec::new(), Some(why)),
     };
-    let statements = match statements(&template.jinja) {
-        Ok(statements) => statements,
-        Err(why) => return Ok(left(why)),
-    };
-    let deciding = deciding(&template.jinja, &statements, &cases, patience);
-    let prepared = template.prepare();
-    let variables = prepared.variables().iter().map(|(name, _)| name.as_str());
-    let variables: Vec<&str> = variables
-        .filter(|name| !CONVERSATION.contains(name))
-        .collect();
-    let candidates = candidates::keeping(&template.jinja, &statements, &variables, &deciding);
-    let edits = match search(&template.jinja, &cases, &candidates, patience) {
-        Ok(edits) => edits.into_iter().cloned().collect::<Vec<Edit>>(),
-        Err(Failed::NoChange) => {
-            return Ok(left(
-                "no small change mends it and keeps all else".to_owned(),
-            ));
-        }
-        Err(Failed::NoTime) => {
-            return Ok(left("to try changes takes too long".to_owned()));
+    let decision = Decision::of(jinja, &statements, &cases, patience);
+    let candidates = match fault {
+        Fault::Arguments => candidates::either_form(jinja, &statements),
+        Fault::Content => candidates::no_content(jinja, &statements),
+        Fault::Dates => candidates::days(&statements),
+        _ => {
+            let prepared = template.prepare();
+            let variables = prepared.variables().iter().map(|(name, _)| name.as_str());
+            let variables = variables.filter(|name| !CONVERSATION.contains(name));
+            let variables: Vec<&str> = variables.collect();
+            candidates::keeping(jinja, &statements, &variables, &decision.tags)
         }
     };
-    let mut edits: Vec<&Edit> = edits.iter().collect();
-    edits.sort_by_key(|edit| edit.range.start);
-    let changes = edits
-        .iter()
-        .map(|edit| Change::of(&template.jinja, edit))
-        .collect();
-    template.jinja = apply(&template.jinja, &edits);
-    Ok(Verdict::Mended {
-        changes,
+    let edits = match search(jinja, &cases, &candidates, patience) {
+        Ok(edits) => edits,
+        Err(failed) => {
+            return Ok(Verdict::Left {
+                conversations: faulty,
+                place: decision.place,
+                why: unread.unwrap_or_else(|| failed.to_string()),
+            });
+        }
+    };
+    let mended = apply(jinja, &edits);
+    let verdict = Verdict::Mended {
+        changes: Change::lines(jinja, &mended),
         mended: faulty,
         same: cases.len() - faulty,
-    })
+    };
+    template.jinja = mended;
+    Ok(verdict)
 }
 
 fn cases(
@@ -196,24 +219,16 @@ fn cases(
     prepared.renderer()?;
     let analysis = analyze(template, &prepared, base, &[])?;
     let renderer = prepared.renderer()?;
-    let follower = match fault {
-        Fault::Results => prefix::Follower::Tool,
-        Fault::Questions => prefix::Follower::User,
+    let case = |conversation: &ProbeConversation| match fault {
+        Fault::Results => prefix::case(conversation, Follower::Tool, &renderer, patience),
+        Fault::Questions => prefix::case(conversation, Follower::User, &renderer, patience),
+        Fault::Arguments => forms::arguments(conversation, &renderer, patience),
+        Fault::Content => forms::content(conversation, &renderer, patience),
+        Fault::Dates => forms::dates(conversation, &renderer, patience),
+        Fault::Generation => None,
     };
-    let conversations = conversations(&analysis.prober);
-    let cases = conversations
+    Ok(conversations(&analysis.prober)
         .iter()
-        .filter_map(|conversation| prefix::case(conversation, follower, &renderer, patience));
-    Ok(cases.collect())
-}
-
-impl Change {
-    fn of(jinja: &str, edit: &Edit) -> Change {
-        let before = jinja.get(..edit.range.start).unwrap_or_default();
-        Change {
-            line: before.matches('\n').count() + 1,
-            before: jinja.get(edit.range.clone()).unwrap_or_default().to_owned(),
-            after: edit.text.clone(),
-        }
-    }
+        .filter_map(case)
+        .collect())
 }

@@ -1,5 +1,7 @@
 //! Looking for the fewest changes that mend a template, by rendering.
 
+use std::fmt;
+
 use super::candidates::{Edit, apply};
 use super::case::{Case, Patience};
 
@@ -10,6 +12,15 @@ pub(super) enum Failed {
     NoChange,
     /// Time was over before all were tried.
     NoTime,
+}
+
+impl fmt::Display for Failed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Failed::NoChange => "no small change mends it and keeps all else",
+            Failed::NoTime => "to try changes takes too long",
+        })
+    }
 }
 
 /// So many cases are looked at, of those that show the fault and of those that don't, before all are.

@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use crate::printing;
 use unjinja::chat_template::{ChatTemplate, Source};
-use unjinja::mend::{Fault, Outcome, Verdict, mend};
+use unjinja::json;
+use unjinja::mend::{Fault, Outcome, Place, Verdict, mend};
 
 use super::output::Output;
 use super::source::SourceArgs;
@@ -13,6 +14,9 @@ use super::{Failure, into_source};
 /// Write a chat template that lacks a fault, and is otherwise as it was
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
+  What training of agents needs at once:
+    unjinja mend model/ --for prefix,arguments,content,generation --write
+
   For training agents: what was rendered stays as it is when tools answer and users go on:
     unjinja mend chat_template.jinja --for prefix > training_template.jinja
 
@@ -26,6 +30,10 @@ The faults:
   results    the text so far is written otherwise once a tool answers
   questions  the text so far is written otherwise once the user goes on: thoughts are left out
   prefix     both of them
+  arguments  the arguments of calls are refused or encoded twice as a text, or as an object
+  content    a message without content is refused, or written as None, when that is null or absent
+  dates      the prompt is another one each minute, so that nothing can be cached
+  generation {% generation %} is not there; as `unjinja mask --tag`
 
 Conversations of all kinds are rendered. A change is only made if no conversation shows the fault any more, and if all
 that showed none are rendered to the same text. What was changed, and what could not be, is reported on the standard
@@ -134,17 +142,30 @@ fn report(name: &str, outcome: &Outcome) -> String {
             );
             for change in changes {
                 let (line, before, after) = (change.line, &change.before, &change.after);
-                text.push_str(&match after.is_empty() {
-                    true => format!("  line {line}: without `{before}`\n"),
-                    false => format!("  line {line}: `{before}` is `{after}` now\n"),
-                });
+                text.push_str(&format!("  line {line}: `{before}` is `{after}` now\n"));
             }
             text
         }
         Verdict::Left {
-            conversations, why, ..
+            conversations,
+            place,
+            why,
+            ..
         } => {
-            format!("{name}: {fault}: left as it was, in {conversations} conversations: {why}\n")
+            let mut text = format!(
+                "{name}: {fault}: left as it was, in {conversations} conversations: {why}\n"
+            );
+            if let Some(Place {
+                line,
+                text: here,
+                other,
+                ..
+            }) = place
+            {
+                let [here, other] = [here, other].map(|text| json::write(&text.as_str().into()));
+                text.push_str(&format!("  line {line}: {here} becomes {other}\n"));
+            }
+            text
         }
         _ => String::new(),
     }
