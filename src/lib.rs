@@ -45,6 +45,7 @@
 //! | `mend` | chat templates that lack a fault, and are otherwise as they were | `chat-template` |
 //! | `grammar` | what a model may write, given tools: for engines, and as a strict parser | `grammar` |
 //! | `derive` | working out the response template of a chat template, with its proof | `chat-template` |
+//! | `roundtrip` | whether the next prompt still begins with what a model wrote | `chat-template` |
 //! | `lint` | what will hurt about a response template | `chat-template` |
 //! | `profile` | whom a response template suits, and rewriting it for others | `chat-template` |
 //! | `files` | reading texts up to a limit | `chat-template` |
@@ -93,6 +94,8 @@ pub mod profile;
 mod remedy;
 #[cfg(feature = "response-schema")]
 pub mod response_schema;
+#[cfg(feature = "chat-template")]
+pub mod roundtrip;
 #[cfg(all(feature = "serde", feature = "chat-template"))]
 mod serialize;
 #[cfg(feature = "chat-template")]

@@ -27,6 +27,7 @@ mod read;
 mod render;
 mod report;
 mod request;
+mod roundtrip;
 mod schema;
 mod source;
 mod target;
@@ -83,6 +84,7 @@ enum Command {
     Read(read::Args),
     Mask(mask::Args),
     Mend(mend::Args),
+    Roundtrip(roundtrip::Args),
     Caps(caps::Args),
     Report(maintainer_report::Args),
     Schema(schema::Args),
@@ -172,6 +174,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         Command::Read(args) => read::run(&args),
         Command::Mask(args) => mask::run(&args),
         Command::Mend(args) => mend::run(&args),
+        Command::Roundtrip(args) => roundtrip::run(&args),
         Command::Caps(args) => caps::run(&args),
         Command::Report(args) => maintainer_report::run(&args),
         Command::Schema(args) => schema::run(&args),

@@ -74,7 +74,7 @@ mod messages;
 mod proof;
 mod reader;
 
-// and masks.
+// masks, and what stands between turns.
 mod edits;
 pub(crate) mod trace;
 
@@ -86,6 +86,9 @@ mod tag;
 mod mask;
 mod spans;
 
+mod bridge;
+
+pub use bridge::{Bridge, BridgeError, BridgeWriter};
 pub use mask::{Marking, MarkingProof, MaskError, Masked, Unmasked};
 pub use proof::Proof;
 pub use reader::{Conversation, ConversationPart, ConversationReader, Ending, NotAConversation};
