@@ -3,6 +3,7 @@
 use std::fmt;
 
 use crate::json;
+use crate::markers::{is_marker, pieces};
 use crate::value::{Number, Value};
 
 use super::Way;
@@ -16,6 +17,8 @@ pub enum Cause {
     History,
     /// What the prompt had begun of the turn, such as an opened `<think>`, is not there any more.
     Prefill,
+    /// Markers around nothing are left out or written anew: a place for thoughts where there were none.
+    EmptyPlace,
     /// The thoughts are left out.
     ThoughtDropped,
     /// The text is left out, or it was not read.
@@ -40,9 +43,10 @@ pub enum Cause {
 
 impl Cause {
     /// All of them.
-    pub const ALL: [Cause; 12] = [
+    pub const ALL: [Cause; 13] = [
         Cause::History,
         Cause::Prefill,
+        Cause::EmptyPlace,
         Cause::ThoughtDropped,
         Cause::ContentDropped,
         Cause::CallDropped,
@@ -60,6 +64,7 @@ impl Cause {
         match self {
             Cause::History => "history",
             Cause::Prefill => "prefill",
+            Cause::EmptyPlace => "empty_place",
             Cause::ThoughtDropped => "thought_dropped",
             Cause::ContentDropped => "content_dropped",
             Cause::CallDropped => "call_dropped",
@@ -78,6 +83,7 @@ impl Cause {
         match self {
             Cause::History => "what stood before the output is written otherwise",
             Cause::Prefill => "what the prompt had begun of the turn is gone",
+            Cause::EmptyPlace => "markers around nothing come or go",
             Cause::ThoughtDropped => "the thoughts are left out",
             Cause::ContentDropped => "the text is left out, or was not read",
             Cause::CallDropped => "a call is left out, or was not read",
@@ -112,6 +118,9 @@ impl Cause {
         if same_but_for_blanks(written, rendered) {
             return Cause::WhiteSpace;
         }
+        if skips_markers(written, rendered) || skips_markers(rendered, written) {
+            return Cause::EmptyPlace;
+        }
         let turn = &way.rendered[way.output_at.min(way.rendered.len())..];
         let turn = turn.get(..).unwrap_or_default();
         let content = way
@@ -145,10 +154,9 @@ impl Cause {
         let is_ahead = rest_said
             .filter(|said| !said.trim().is_empty())
             .any(|said| holds(written, said));
-        let is_letter = |c: char| c.is_alphanumeric();
         match is_ahead {
             true => Cause::Order,
-            false if written.len() < MAX_ENDING || !written.contains(is_letter) => Cause::Ending,
+            false if written.len() < MAX_ENDING => Cause::Ending,
             false => Cause::Other,
         }
     }
@@ -178,6 +186,27 @@ fn holds(text: &str, said: &str) -> bool {
     text.contains(said.trim())
 }
 
+/// Whether a text goes on as another one does behind a few markers.
+fn skips_markers(text: &str, other: &str) -> bool {
+    let mut at = 0;
+    for piece in pieces(text) {
+        if !piece.trim().is_empty() && !is_marker(piece.trim()) {
+            break;
+        }
+        at += piece.len();
+        if at > MAX_MARKERS {
+            break;
+        }
+        if is_marker(piece.trim()) && same_but_for_blanks(&text[at..], other) {
+            return true;
+        }
+    }
+    false
+}
+
+/// How long markers around nothing may be together, in bytes.
+const MAX_MARKERS: usize = 200;
+
 /// Whether two texts go on alike but for white space.
 fn same_but_for_blanks(written: &str, rendered: &str) -> bool {
     let solid = |text: &'_ str| {
@@ -188,7 +217,7 @@ fn same_but_for_blanks(written: &str, rendered: &str) -> bool {
     };
     let (written, rendered) = (solid(written), solid(rendered));
     let shorter = written.chars().count();
-    rendered.starts_with(&written) || (shorter == ALIKE && written == rendered)
+    (shorter > 0 || rendered.is_empty()) && rendered.starts_with(&written)
 }
 
 /// So many characters that go on alike are no chance.

@@ -1,7 +1,8 @@
 //! Outputs as a template itself writes them, for want of a model's.
 
+use crate::analysis::Findings;
 use crate::chat_template::{ChatTemplate, REASONING_KEYS, RenderInput};
-use crate::conversation::{Marking, MaskError, MaskPolicy};
+use crate::conversation::{HeaderSide, Marking, MaskError, MaskPolicy};
 use crate::value::{Object, Value, object};
 
 /// An output, with the conversation before it.
@@ -37,10 +38,17 @@ const CONVERSATIONS: [(&str, &str); 10] = [
 ///
 /// If it can't be told where in the template the model's turns begin and end.
 pub fn examples(template: &ChatTemplate, base: &RenderInput) -> Result<Vec<Example>, MaskError> {
-    let marking = Marking::of(template, base, MaskPolicy::default())?;
+    let mut policy = MaskPolicy::default();
+    policy.header = HeaderSide::Out;
+    let reasoning = Findings::of(template, base)?.reasoning;
+    let writer = Writer {
+        marking: Marking::of(template, base, policy)?,
+        close: reasoning.and_then(|reasoning| reasoning.close),
+        base,
+    };
     let examples = CONVERSATIONS.iter().filter_map(|(shape, name)| {
-        IDS.iter()
-            .find_map(|ids| example(&marking, base, shape, name, ids))
+        let mut all = IDS.iter().map(|ids| writer.example(shape, name, ids));
+        all.find_map(|example| example)
     });
     Ok(examples.collect())
 }
@@ -48,46 +56,61 @@ pub fn examples(template: &ChatTemplate, base: &RenderInput) -> Result<Vec<Examp
 /// How the ids of calls begin; some templates want them to have nine letters.
 const IDS: [&str; 2] = ["call_", "call0000"];
 
-fn example(
-    marking: &Marking,
-    base: &RenderInput,
-    shape: &str,
-    name: &'static str,
-    ids: &str,
-) -> Option<Example> {
-    let messages = shape
-        .chars()
-        .enumerate()
-        .map(|(index, letter)| message(index, letter, ids));
-    let messages: Vec<Value> = messages.collect();
-    let given = |messages: &[Value]| RenderInput {
-        messages: messages.to_vec().into(),
-        tools: match shape.contains(['c', 'q']) {
-            true => vec![tool()].into(),
-            false => Value::Null,
-        },
-        ..base.clone()
-    };
-    let masked = marking.mask(&given(&messages)).ok()?;
-    let span = masked.spans.ranges().last()?.clone();
-    let output: String = masked
-        .text
-        .chars()
-        .take(span.end)
-        .skip(span.start)
-        .collect();
-    let says = |word: &str| output.contains(word);
-    let is_whole = match shape.chars().last()? {
-        't' => says("sixteen"),
-        'r' => says("sixteen") && says("fourth"),
-        'c' => says("square") && says("number"),
-        _ => says("square") && says("number") && says("fourth"),
-    };
-    is_whole.then(|| Example {
-        name,
-        conversation: given(&messages[..messages.len() - 1]),
-        output,
-    })
+/// What is thought in examples.
+const THOUGHT: &str = "Four times four: the fourth multiple of four.";
+
+struct Writer<'b> {
+    marking: Marking,
+    /// What closes thoughts.
+    close: Option<String>,
+    base: &'b RenderInput,
+}
+
+impl Writer<'_> {
+    fn example(&self, shape: &str, name: &'static str, ids: &str) -> Option<Example> {
+        let messages = shape
+            .chars()
+            .enumerate()
+            .map(|(index, letter)| message(index, letter, ids));
+        let messages: Vec<Value> = messages.collect();
+        let (last, before) = messages.split_last()?;
+        let given = |messages: &[Value], add_generation_prompt| RenderInput {
+            messages: messages.to_vec().into(),
+            tools: match shape.contains(['c', 'q']) {
+                true => vec![tool()].into(),
+                false => Value::Null,
+            },
+            add_generation_prompt,
+            ..self.base.clone()
+        };
+        let masked = self.marking.mask(&given(&messages, false)).ok()?;
+        let prompt = self.marking.mask(&given(before, true)).ok()?.text;
+        let span = masked.spans.ranges().last()?.clone();
+        let written: String = masked.text.chars().take(span.end).collect();
+        let thinks = last.get(REASONING_KEYS[0]).is_some();
+        let output = match (written.strip_prefix(prompt.as_str()), &self.close) {
+            (Some(output), _) => output.to_owned(),
+            // The prompt opens thoughts that are not written in the conversation.
+            (None, Some(close)) => {
+                let turn: String = written.chars().skip(span.start).collect();
+                let thought = if thinks { THOUGHT } else { "" };
+                format!("{thought}\n{close}\n\n{turn}")
+            }
+            (None, None) => return None,
+        };
+        let says = |word: &str| output.contains(word);
+        let is_called = last.get("tool_calls").is_some();
+        let is_whole = (!thinks || says(THOUGHT))
+            && match is_called {
+                true => says("square") && says("number"),
+                false => says("It is sixteen."),
+            };
+        is_whole.then(|| Example {
+            name,
+            conversation: given(before, false),
+            output,
+        })
+    }
 }
 
 fn message(index: usize, letter: char, ids: &str) -> Value {

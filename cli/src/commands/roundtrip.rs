@@ -189,7 +189,7 @@ impl Causes {
         }
         table.push('\n');
         for (cause, (count, first)) in &self.departed {
-            table.push_str(&format!("{count:>8}  {:<48}{first}\n", cause.description()));
+            table.push_str(&format!("{count:>8}  {:<50}{first}\n", cause.description()));
         }
         table
     }
