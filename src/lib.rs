@@ -42,8 +42,10 @@
 //! | `analysis` | what a chat template can do, and how its model writes a turn | `chat-template` |
 //! | `format` | how a model writes its turn, as a typed tree | `chat-template` |
 //! | `conversation` | reading whole conversations back from their text, and what of them the model writes | `chat-template` |
+//! | `mend` | chat templates that lack a fault, and are otherwise as they were | `chat-template` |
 //! | `grammar` | what a model may write, given tools: for engines, and as a strict parser | `grammar` |
 //! | `derive` | working out the response template of a chat template, with its proof | `chat-template` |
+//! | `roundtrip` | whether the next prompt still begins with what a model wrote | `chat-template` |
 //! | `lint` | what will hurt about a response template | `chat-template` |
 //! | `profile` | whom a response template suits, and rewriting it for others | `chat-template` |
 //! | `files` | reading texts up to a limit | `chat-template` |
@@ -85,11 +87,15 @@ pub mod lint;
 #[cfg(feature = "chat-template")]
 mod markers;
 #[cfg(feature = "chat-template")]
+pub mod mend;
+#[cfg(feature = "chat-template")]
 pub mod profile;
 #[cfg(feature = "chat-template")]
 mod remedy;
 #[cfg(feature = "response-schema")]
 pub mod response_schema;
+#[cfg(feature = "chat-template")]
+pub mod roundtrip;
 #[cfg(all(feature = "serde", feature = "chat-template"))]
 mod serialize;
 #[cfg(feature = "chat-template")]

@@ -45,7 +45,11 @@ mod grammar;
 mod invented;
 #[cfg(all(feature = "check", feature = "grammar"))]
 mod masks;
+#[cfg(feature = "check")]
+mod mend;
 #[cfg(all(feature = "check", feature = "grammar"))]
 mod read;
+#[cfg(feature = "check")]
+mod roundtrip;
 #[cfg(all(feature = "check", feature = "grammar"))]
 mod synthetic;

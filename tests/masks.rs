@@ -49,7 +49,7 @@ fn shown(masked: &Masked) -> String {
 }
 
 /// All chat templates of the gallery, by name. They are for tokens of these names.
-fn gallery() -> Vec<(String, ChatTemplate)> {
+pub(crate) fn gallery() -> Vec<(String, ChatTemplate)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("chat_templates");
     let files = fs::read_dir(folder).expect("the gallery is there");
     let files = files.map(|file| file.expect("the gallery can be read").path());

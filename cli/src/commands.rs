@@ -11,10 +11,12 @@ mod diff;
 mod github;
 mod grammar;
 mod input;
+mod into_source;
 mod lint;
 mod maintainer_report;
 mod man;
 mod mask;
+mod mend;
 mod new;
 mod output;
 mod parse;
@@ -25,6 +27,7 @@ mod read;
 mod render;
 mod report;
 mod request;
+mod roundtrip;
 mod schema;
 mod source;
 mod target;
@@ -80,6 +83,8 @@ enum Command {
     Render(render::Args),
     Read(read::Args),
     Mask(mask::Args),
+    Mend(mend::Args),
+    Roundtrip(roundtrip::Args),
     Caps(caps::Args),
     Report(maintainer_report::Args),
     Schema(schema::Args),
@@ -168,6 +173,8 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         Command::Render(args) => render::run(&args),
         Command::Read(args) => read::run(&args),
         Command::Mask(args) => mask::run(&args),
+        Command::Mend(args) => mend::run(&args),
+        Command::Roundtrip(args) => roundtrip::run(&args),
         Command::Caps(args) => caps::run(&args),
         Command::Report(args) => maintainer_report::run(&args),
         Command::Schema(args) => schema::run(&args),

@@ -45,11 +45,12 @@
 //! where there is one, the remedy.
 
 // Each may use only those before it: model_id, error, source, text_file, settings, progress, options,
-// render, outline, template, token, variant, config, tokenizer, extras, folder and gguf, cache, hub, load.
+// render, expressions, outline, template, token, variant, config, tokenizer, extras, folder and gguf, cache, hub, load.
 #[cfg(feature = "hub")]
 mod cache;
 mod config;
 mod error;
+pub(crate) mod expressions;
 mod extras;
 mod folder;
 mod gguf;

@@ -267,17 +267,27 @@ impl Marking {
         self.proof
     }
 
+    /// The template with tags, to be compiled.
+    pub(super) fn marked(&self) -> &PreparedTemplate {
+        &self.marked
+    }
+
+    /// A conversation with the tokens that the template was asked with, where it names none.
+    pub(super) fn with_tokens(&self, input: &RenderInput) -> RenderInput {
+        RenderInput {
+            bos_token: input.bos_token.clone().or_else(|| self.bos_token.clone()),
+            eos_token: input.eos_token.clone().or_else(|| self.eos_token.clone()),
+            ..input.clone()
+        }
+    }
+
     /// Renders a conversation, and tells what of it the model writes.
     ///
     /// # Errors
     ///
     /// If the template does not take the conversation.
     pub fn mask(&self, input: &RenderInput) -> Result<Masked, MaskError> {
-        let input = RenderInput {
-            bos_token: input.bos_token.clone().or_else(|| self.bos_token.clone()),
-            eos_token: input.eos_token.clone().or_else(|| self.eos_token.clone()),
-            ..input.clone()
-        };
+        let input = self.with_tokens(input);
         let plain = self.plain.renderer()?.render(&input)?;
         let marked = self.marked.renderer()?;
         let rendering = marked.render(&input)?;

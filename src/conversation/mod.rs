@@ -74,9 +74,9 @@ mod messages;
 mod proof;
 mod reader;
 
-// and masks.
+// masks, and what stands between turns.
 mod edits;
-mod trace;
+pub(crate) mod trace;
 
 mod borders;
 mod labels;
@@ -86,6 +86,9 @@ mod tag;
 mod mask;
 mod spans;
 
+mod bridge;
+
+pub use bridge::{Bridge, BridgeError, BridgeWriter};
 pub use mask::{Marking, MarkingProof, MaskError, Masked, Unmasked};
 pub use proof::Proof;
 pub use reader::{Conversation, ConversationPart, ConversationReader, Ending, NotAConversation};

@@ -14,28 +14,28 @@ use super::patience::Patience;
 
 /// Something that writes text.
 #[derive(Debug, Clone)]
-pub(super) struct Piece {
+pub(crate) struct Piece {
     /// Where it stands in the template.
-    pub(super) range: Range<usize>,
+    pub(crate) range: Range<usize>,
     /// If what it writes stands in the template: each character, with its place.
-    pub(super) literal: Option<Vec<(usize, char)>>,
+    pub(crate) literal: Option<Vec<(usize, char)>>,
     /// The names of the loops around it, the innermost first.
-    pub(super) loop_names: Vec<String>,
+    pub(crate) loop_names: Vec<String>,
 }
 
 /// A template, with all that writes text straight into what is rendered.
 #[derive(Debug, Clone)]
-pub(super) struct Outline {
-    pub(super) jinja: String,
-    pub(super) nodes: Vec<Node>,
-    pub(super) pieces: Vec<Piece>,
+pub(crate) struct Outline {
+    pub(crate) jinja: String,
+    pub(crate) nodes: Vec<Node>,
+    pub(crate) pieces: Vec<Piece>,
     /// The pieces, by where their [nodes or operands](key) begin.
     numbers: HashMap<usize, usize>,
 }
 
 impl Outline {
     /// `joins` says whether expressions are cut at their operators.
-    pub(super) fn of(jinja: &str, joins: bool) -> Result<Outline, String> {
+    pub(crate) fn of(jinja: &str, joins: bool) -> Result<Outline, String> {
         let mut nodes = outline(jinja)?;
         if !joins {
             nodes.iter_mut().for_each(join);
@@ -52,7 +52,7 @@ impl Outline {
     }
 
     /// The number of the piece that begins at a place.
-    pub(super) fn number(&self, start: usize) -> Option<usize> {
+    pub(crate) fn number(&self, start: usize) -> Option<usize> {
         self.numbers.get(&start).copied()
     }
 
@@ -208,23 +208,24 @@ fn mark(kind: char, mut number: usize) -> String {
 
 /// Something that a piece has written.
 #[derive(Debug, Clone)]
-pub(super) struct Writing {
+pub(crate) struct Writing {
     /// The number of the piece.
-    pub(super) piece: usize,
-    pub(super) range: Range<usize>,
+    pub(crate) piece: usize,
+    pub(crate) range: Range<usize>,
 }
 
 /// What has been rendered, and what wrote it.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Trace {
-    pub(super) text: String,
-    pub(super) writings: Vec<Writing>,
+pub(crate) struct Trace {
+    pub(crate) text: String,
+    pub(crate) writings: Vec<Writing>,
     /// What was written in each turn of each loop, in the order in which they began.
-    pub(super) turns: Vec<Range<usize>>,
+    pub(crate) turns: Vec<Range<usize>>,
 }
 
 impl Trace {
-    fn of(noted: &str) -> Trace {
+    /// Takes the notes out of what the copy of a template has written.
+    pub(crate) fn of(noted: &str) -> Trace {
         let mut trace = Trace::default();
         let mut open: Vec<(usize, usize)> = Vec::new();
         let mut chars = noted.chars();
@@ -274,7 +275,7 @@ impl Trace {
 }
 
 /// The copy of a template that notes what it writes, ready to be compiled.
-pub(super) fn prepare(outline: &Outline) -> PreparedTemplate {
+pub(crate) fn prepare(outline: &Outline) -> PreparedTemplate {
     ChatTemplate::from_jinja(outline.noting()).prepare()
 }
 

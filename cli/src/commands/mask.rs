@@ -11,13 +11,13 @@ use unjinja::chat_template::{ChatTemplate, RenderInput, Source};
 use unjinja::conversation::{
     ConversationReader, HeaderSide, Marking, MaskError, MaskPolicy, Masked, Unmasked,
 };
-use unjinja::{Object, Value, json};
+use unjinja::{Object, Value};
 
 use super::batch::Reply;
 use super::output::Output;
 use super::report::Format;
 use super::source::SourceOptions;
-use super::{Failure, batch, input, output, render};
+use super::{Failure, batch, input, into_source, output, render};
 use crate::tokenizer::Tokenizer;
 use tokens::masked_tokens;
 
@@ -394,7 +394,7 @@ fn answer(options: &SourceOptions, markings: &Markings<'_>, case: &Object) -> Re
 /// Prints or writes the template with tags.
 fn tag(args: &Args, template: &ChatTemplate, marking: &Marking) -> Result<(), Failure> {
     if args.write {
-        write_into_source(&args.source, template, marking.tagged())?;
+        into_source::write(&args.source, template, marking.tagged())?;
     } else {
         let source = Source::parse(&args.source).ok();
         let output = Output {
@@ -424,39 +424,4 @@ fn tag(args: &Args, template: &ChatTemplate, marking: &Marking) -> Result<(), Fa
         )),
     }
     Ok(())
-}
-
-/// Puts the template with tags in the place of the one that was read.
-fn write_into_source(source: &str, template: &ChatTemplate, tagged: &str) -> Result<(), Failure> {
-    let nowhere = || {
-        Failure::Input(format!(
-            "{source}: `--write` needs a file or a folder to write into: use `-o FILE`"
-        ))
-    };
-    let Ok(Source::Path(path)) = Source::parse(source) else {
-        return Err(nowhere());
-    };
-    let origin = template.origins.template.as_deref().ok_or_else(nowhere)?;
-    let path = match path.is_dir() {
-        true => path.join(origin),
-        false => path,
-    };
-    if path.extension().is_none_or(|extension| extension != "json") {
-        // In a file of Jinja, the template is all there is.
-        return match input::read_text(&path)? == template.jinja {
-            true => output::change(&path, tagged),
-            false => Err(nowhere()),
-        };
-    }
-    let text = input::read_text(&path)?;
-    let wrong = |error: json::EditError| Failure::Input(format!("{}: {error}", path.display()));
-    let present = json::get_key(&text, "chat_template").map_err(wrong)?;
-    if present.as_ref().and_then(Value::as_str) != Some(template.jinja.as_str()) {
-        return Err(Failure::Input(format!(
-            "{}: `chat_template` is not this template alone: use `-o FILE`",
-            path.display()
-        )));
-    }
-    let edited = json::set_key(&text, "chat_template", &tagged.into()).map_err(wrong)?;
-    output::change(&path, &edited)
 }

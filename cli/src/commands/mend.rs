@@ -1,0 +1,172 @@
+//! `unjinja mend`: a chat template that lacks a fault, and is otherwise as it was.
+
+use std::path::{Path, PathBuf};
+
+use crate::printing;
+use unjinja::chat_template::{ChatTemplate, Source};
+use unjinja::json;
+use unjinja::mend::{Fault, Outcome, Place, Verdict, mend};
+
+use super::output::Output;
+use super::source::SourceArgs;
+use super::{Failure, into_source};
+
+/// Write a chat template that lacks a fault, and is otherwise as it was
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  What training of agents needs at once:
+    unjinja mend model/ --for prefix,arguments,content,generation --write
+
+  For training agents: what was rendered stays as it is when tools answer and users go on:
+    unjinja mend chat_template.jinja --for prefix > training_template.jinja
+
+  What would be changed, line by line:
+    unjinja mend model/ --for prefix --diff
+
+  Into the file that the chat template came from:
+    unjinja mend model/ --for prefix --write
+
+The faults:
+  results    the text so far is written otherwise once a tool answers
+  questions  the text so far is written otherwise once the user goes on: thoughts are left out
+  prefix     both of them
+  arguments  the arguments of calls are refused or encoded twice as a text, or as an object
+  content    a message without content is refused, or written as None, when that is null or absent
+  dates      the prompt is another one each minute, so that nothing can be cached
+  generation {% generation %} is not there; as `unjinja mask --tag`
+
+Conversations of all kinds are rendered. A change is only made if no conversation shows the fault any more, and if all
+that showed none are rendered to the same text. What was changed, and what could not be, is reported on the standard
+error.
+
+Exit codes:
+  0  the template has none of the faults now
+  1  it still has one; what could be mended is printed or written all the same
+  2  the input can't be read")]
+pub(crate) struct Args {
+    #[command(flatten)]
+    source: SourceArgs,
+
+    /// The faults to be mended, with commas between them
+    #[arg(long = "for", value_name = "FAULT", value_delimiter = ',', required = true, value_parser = faults)]
+    faults: Vec<Faults>,
+
+    /// Print what is changed, line by line, in place of the template
+    #[arg(long, conflicts_with_all = ["output", "write"])]
+    diff: bool,
+
+    /// Write the template to a file (`-` is standard output)
+    #[arg(short, long, value_name = "FILE", conflicts_with = "write")]
+    output: Option<PathBuf>,
+
+    /// Write it into the file that the chat template came from
+    #[arg(long)]
+    write: bool,
+
+    /// Replace the file of `-o`
+    #[arg(long, requires = "output")]
+    force: bool,
+}
+
+/// The faults that one name stands for.
+#[derive(Debug, Clone)]
+struct Faults(Vec<Fault>);
+
+fn faults(name: &str) -> Result<Faults, String> {
+    let named = Fault::named(name).map_err(|error| error.to_string())?;
+    Ok(Faults(named))
+}
+
+pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+    let template = args.source.load()?;
+    let faults: Vec<Fault> = args
+        .faults
+        .iter()
+        .flat_map(|faults| faults.0.clone())
+        .collect();
+    let mended = mend(&template, &args.source.options.base(), &faults);
+    let mended = mended.map_err(|error| {
+        let question = error.of_question();
+        Failure::Wrong(format!("{}: {question}: {error}", template.name))
+    })?;
+    let is_changed = mended.jinja != template.jinja;
+    if args.diff {
+        let name = &template.name;
+        printing::print(into_source::difference(
+            name,
+            &template.jinja,
+            &mended.jinja,
+        ))?;
+    } else if !args.write {
+        write(args, &template, &mended.jinja)?;
+    } else if is_changed {
+        into_source::write(&args.source.source, &template, &mended.jinja)?;
+    }
+    for outcome in &mended.outcomes {
+        printing::tell(format_args!("{}", report(&template.name, outcome)));
+    }
+    let is_left = |outcome: &Outcome| matches!(outcome.verdict, Verdict::Left { .. });
+    match mended.outcomes.iter().any(is_left) {
+        true => Err(Failure::Reported(1)),
+        false => Ok(()),
+    }
+}
+
+fn write(args: &Args, _: &ChatTemplate, jinja: &str) -> Result<(), Failure> {
+    let source = Source::parse(&args.source.source).ok();
+    let output = Output {
+        sources: source
+            .into_iter()
+            .flat_map(|source| source.files())
+            .collect(),
+        force: args.force,
+    };
+    output.write(args.output.as_deref().unwrap_or(Path::new("-")), jinja)
+}
+
+/// What came of a fault, in words.
+fn report(name: &str, outcome: &Outcome) -> String {
+    let fault = outcome.fault;
+    match &outcome.verdict {
+        Verdict::Absent { conversations } => {
+            format!("{name}: {fault}: none of {conversations} conversations shows the fault\n")
+        }
+        Verdict::Mended {
+            changes,
+            mended,
+            same,
+            ..
+        } => {
+            let mut text = format!(
+                "{name}: {fault}: mended in {mended} conversations; {same} more render to the same text\n"
+            );
+            for change in changes {
+                let (line, before, after) = (change.line, &change.before, &change.after);
+                text.push_str(&format!("  line {line}: `{before}` is `{after}` now\n"));
+            }
+            text
+        }
+        Verdict::Left {
+            conversations,
+            place,
+            why,
+            ..
+        } => {
+            let mut text = format!(
+                "{name}: {fault}: left as it was, in {conversations} conversations: {why}\n"
+            );
+            if let Some(Place {
+                line,
+                text: here,
+                other,
+                ..
+            }) = place
+            {
+                let [here, other] = [here, other].map(|text| json::write(&text.as_str().into()));
+                text.push_str(&format!("  line {line}: {here} becomes {other}\n"));
+            }
+            text
+        }
+        _ => String::new(),
+    }
+}
