@@ -440,6 +440,43 @@ fn outputs_that_break_off_are_sent_as_far_as_they_go() {
     check(&outputs, &[2]);
 }
 
+/// Wherever an output is cut for want of room, the calls that come out are calls of the whole output, and whole.
+#[test]
+fn no_call_that_is_cut_off_is_handed_out() {
+    let (mut cuts, mut handed_out, mut left_out) = (0, 0, 0);
+    let mut seen = BTreeMap::new();
+    for output in gallery() {
+        let Ok((_, whole)) = output.send(&[&output.text], OnMalformed::Fail) else {
+            continue;
+        };
+        // Of each kind of message in each format one.
+        let calls = whole.message.tool_calls;
+        let kind = (
+            output.name.split(':').next().map(str::to_owned),
+            calls.len(),
+        );
+        if calls.is_empty() || seen.insert(kind, ()).is_some() {
+            continue;
+        }
+        for (at, _) in output.text.char_indices() {
+            let place = || format!("{}: {:?}", output.name, &output.text[..at]);
+            let mut completion = output.completion(OnMalformed::Fail).expect("a completion");
+            completion.feed(&output.text[..at]).expect("it is read");
+            let finished = completion.finish(Ending::Length);
+            let finished = finished.unwrap_or_else(|error| panic!("{}: {error}", place()));
+            let message = finished.message;
+            assert!(calls.starts_with(&message.tool_calls), "{}", place());
+            cuts += 1;
+            handed_out += message.tool_calls.len();
+            left_out += finished.unfinished.len();
+        }
+    }
+    assert!(
+        cuts > 5_000 && handed_out > 500 && left_out > 2_000,
+        "{cuts} {handed_out} {left_out}"
+    );
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(8))]
     #[test]

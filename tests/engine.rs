@@ -11,7 +11,7 @@ use std::path::Path;
 use unjinja::response::{Language, UnknownLanguage};
 use unjinja::{
     Event, Object, OnMalformed, ParseError, ParserOptions, Position, ResponseParser,
-    ResponseTemplate, Tools, Value, json,
+    ResponseTemplate, Tools, Unfinished, Value, json,
 };
 
 const INPUTS: &[&str] = &[
@@ -26,7 +26,7 @@ const EXPECTATIONS: &[&str] = &[
     "load_faults",
     "warnings",
 ];
-const OPTIONS: &[&str] = &["spans", "on_malformed", "body_aware_close"];
+const OPTIONS: &[&str] = &["spans", "on_malformed", "unfinished", "body_aware_close"];
 
 #[test]
 fn the_engine_does_what_the_cases_say() {
@@ -210,6 +210,12 @@ fn options(case: &Object) -> Result<ParserOptions, String> {
         None | Some(Some("fail")) => OnMalformed::Fail,
         Some(Some("event")) => OnMalformed::Event,
         Some(_) => return Err("the option `on_malformed` is \"fail\" or \"event\"".into()),
+    };
+    options.unfinished = match given.get("unfinished").map(Value::as_str) {
+        None | Some(Some("keep")) => Unfinished::Keep,
+        Some(Some("mark")) => Unfinished::Mark,
+        Some(Some("drop")) => Unfinished::Drop,
+        Some(_) => return Err("the option `unfinished` is \"keep\", \"mark\" or \"drop\"".into()),
     };
     Ok(options)
 }

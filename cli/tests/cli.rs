@@ -601,12 +601,12 @@ mod chat_completions {
     fn each_line_of_a_batch_has_its_completion() {
         let cases = concat!(
             "{\"id\": \"a\", \"text\": \"So.\"}\n",
-            "{\"id\": 2, \"chunks\": [\"<call>{\"], \"finish_reason\": \"length\"}\n",
+            "{\"id\": 2, \"chunks\": [\"<call>{</call>\"], \"finish_reason\": \"length\"}\n",
         );
         let arguments = "parse -t cli/tests/cli/json_calls.json --openai --jsonl -";
         assert_snapshot!(unjinja_with(arguments, cases), @r##"
         {"id":"a","completion":{"id":"a","object":"chat.completion","created":0,"model":"","choices":[{"index":0,"message":{"role":"assistant","content":"So."},"finish_reason":"stop"}]}}
-        {"id":2,"error":"field `tool_calls`, bytes 6 to 7 of the text since the anchor: this is not JSON: expected a key in double quotes at line 1, column 2, but the text ends there, in \"{\"","error_at":"finalize"}
+        {"id":2,"error":"field `tool_calls`, bytes 6 to 7 of the text since the anchor: this is not JSON: expected a key in double quotes at line 1, column 2, but the text ends there, in \"{\"","error_at":0}
         exit 0
         "##);
         let arguments = format!("{arguments} --on-malformed event");
@@ -616,6 +616,29 @@ mod chat_completions {
         ! warning: standard input:2: a region of `tool_calls` could not be parsed; `--events` without `--openai` shows it
         exit 0
         "#);
+    }
+
+    #[test]
+    fn a_call_that_is_cut_off_is_left_out_of_completions() {
+        let case = r#"{"id": "a", "text": "So.<call>{\"name\": \"wave\", \"arguments\": {\"hands\": \"bo", "finish_reason": "length"}"#;
+        let parse = |more: &str| {
+            let arguments = format!("parse -t cli/tests/cli/json_calls.json --jsonl - {more}");
+            unjinja_with(&arguments, case)
+        };
+        assert_snapshot!(parse("--openai"), @r##"
+        {"id":"a","completion":{"id":"a","object":"chat.completion","created":0,"model":"","choices":[{"index":0,"message":{"role":"assistant","content":"So."},"finish_reason":"length"}]}}
+        ! warning: standard input:1: a call of `wave` is cut off and left out; `--unfinished mark` shows it
+        exit 0
+        "##);
+        assert_snapshot!(parse("--openai --unfinished mark"), @r##"
+        {"id":"a","completion":{"id":"a","object":"chat.completion","created":0,"model":"","choices":[{"index":0,"message":{"role":"assistant","content":"So.","tool_calls":[{"id":"call_a_0","type":"function","function":{"name":"wave","arguments":"{\"hands\": \"bo"},"unfinished":true}]},"finish_reason":"length"}]}}
+        exit 0
+        "##);
+        assert_snapshot!(parse("--unfinished drop"), @r##"
+        {"id":"a","initial_events":[],"events":[[{"type":"region_open","field":"content"},{"type":"region_chunk","field":"content","text":"So.","dirty":false},{"type":"region_close","field":"content","value":"So."},{"type":"region_open","field":"tool_calls"},{"type":"region_chunk","field":"tool_calls","text":"{\"name\": \"wave\", \"arguments\": {\"hands\": \"bo","dirty":true}]],"final_events":[{"type":"region_malformed","field":"tool_calls","raw":"{\"name\": \"wave\", \"arguments\": {\"hands\": \"bo","error":"the text ends before this does"}],"message":{"content":"So."}}
+        ! warning: standard input:1: a region of `tool_calls` is cut off and left out; `--events` shows it
+        exit 0
+        "##);
     }
 
     #[test]
@@ -1504,7 +1527,8 @@ mod capabilities {
                   }
                 ],
                 "before": "<think>\nThought1\n</think>\n\nAnswer1<|end|",
-                "after": "Answer1<|end|>\n<|user|>\nQuestion2<|end|>"
+                "after": "Answer1<|end|>\n<|user|>\nQuestion2<|end|>",
+                "mended_by": null
               }
             },
             "tool": {
@@ -1592,7 +1616,8 @@ mod capabilities {
                   }
                 ],
                 "before": "<muse>Thought1</muse>Answer1<~done~>\n",
-                "after": "Answer1<~done~>\n<~user~>Question2<~done~"
+                "after": "Answer1<~done~>\n<~user~>Question2<~done~",
+                "mended_by": null
               }
             },
             "tool": {
@@ -1628,7 +1653,8 @@ mod capabilities {
                   }
                 ],
                 "before": "<muse>Thought1</muse><use>\n{\"name\": \"loo",
-                "after": "<use>\n{\"name\": \"lookup\", \"arguments\": {\""
+                "after": "<use>\n{\"name\": \"lookup\", \"arguments\": {\"",
+                "mended_by": null
               }
             }
           }

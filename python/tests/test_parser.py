@@ -252,3 +252,25 @@ def test_the_package_is_typed():
     folder = pathlib.Path(unjinja.__file__).parent
     assert (folder / "py.typed").exists()
     assert (folder / "_native.pyi").exists()
+
+
+@pytest.mark.parametrize(("unfinished", "names", "reason"), [("keep", ["f"], "length"), ("mark", ["f"], "length"), ("drop", [], "length")])
+def test_a_call_for_which_there_was_no_room(template, unfinished, names, reason):
+    completion = unjinja.Completion(template, "", unfinished=unfinished, on_malformed="event")
+    completion.feed('<call f>{"a": "Once upon a ti')
+    _, whole = completion.finish(cut_off=True)
+    choice = whole["choices"][0]
+    calls = choice["message"].get("tool_calls", [])
+    assert [call["function"]["name"] for call in calls] == names
+    assert choice["finish_reason"] == reason
+    assert [call.get("unfinished", False) for call in calls] == [unfinished == "mark"] * len(names)
+
+
+def test_a_parser_drops_what_is_cut_off(template):
+    parser = unjinja.ResponseParser(template, "", unfinished="drop")
+    parser.feed('<call f>{"a": "Once upon a ti')
+    message, events = parser.finalize()
+    assert "tool_calls" not in message
+    assert events[-1]["type"] == "region_malformed"
+    with pytest.raises(ValueError, match="unfinished"):
+        unjinja.ResponseParser(template, "", unfinished="half")

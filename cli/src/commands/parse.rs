@@ -253,7 +253,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         return args.parse(reading);
     }
     let parser = ResponseParser::new(&template, &prefix, args.options(tools)).map_err(wrong)?;
-    let mut printer = Printer::new(args.events, &template);
+    let mut printer = Printer::new(args, &template);
     for event in parser.initial_events() {
         printer.event(&event.as_event());
     }
@@ -338,6 +338,10 @@ fn wrong(error: ParseError) -> Failure {
 }
 
 impl Args {
+    fn unfinished(&self) -> Unfinished {
+        self.unfinished.map_or(Unfinished::Keep, CutOff::policy)
+    }
+
     /// Standard input can be read only once.
     fn check_standard_input(&self) -> Result<(), Failure> {
         let stdin = Path::new("-");
@@ -373,7 +377,7 @@ impl Args {
                 Malformed::Fail => OnMalformed::Fail,
                 Malformed::Event => OnMalformed::Event,
             })
-            .unfinished(self.unfinished.map_or(Unfinished::Keep, CutOff::policy))
+            .unfinished(self.unfinished())
             .spans(self.spans)
             .stripped_chunks(self.events)
             .body_aware_close(self.body_aware_close)
@@ -471,12 +475,12 @@ struct Printer<'t> {
 }
 
 impl<'t> Printer<'t> {
-    fn new(events: bool, template: &'t ResponseTemplate) -> Printer<'t> {
+    fn new(args: &Args, template: &'t ResponseTemplate) -> Printer<'t> {
         Printer {
-            events,
+            events: args.events,
             writer: EventWriter::new(),
             text: String::new(),
-            losses: Losses::new(template),
+            losses: Losses::new(template, args.unfinished()),
         }
     }
 
@@ -518,15 +522,20 @@ struct Losses<'t> {
     replaced: Vec<String>,
     /// Fields with a region that could not be parsed.
     malformed: Vec<String>,
+    /// The field with a region that is cut off, where such are left out.
+    cut_off: Option<String>,
+    unfinished: Unfinished,
     closed: Vec<String>,
 }
 
 impl<'t> Losses<'t> {
-    fn new(template: &'t ResponseTemplate) -> Losses<'t> {
+    fn new(template: &'t ResponseTemplate, unfinished: Unfinished) -> Losses<'t> {
         Losses {
             template,
             replaced: Vec::new(),
             malformed: Vec::new(),
+            cut_off: None,
+            unfinished,
             closed: Vec::new(),
         }
     }
@@ -550,7 +559,12 @@ impl<'t> Losses<'t> {
                     add(&mut self.closed, field);
                 }
             }
-            Event::Malformed { field, .. } => add(&mut self.malformed, field),
+            Event::Malformed { field, at_end, .. } => {
+                match *at_end && self.unfinished == Unfinished::Drop {
+                    true => self.cut_off = Some((*field).to_owned()),
+                    false => add(&mut self.malformed, field),
+                }
+            }
             _ => {}
         }
     }
@@ -565,7 +579,11 @@ impl<'t> Losses<'t> {
             .malformed
             .iter()
             .map(|field| format!("a region of `{field}` could not be parsed; `--events` shows it"));
-        replaced.chain(malformed).collect()
+        let cut_off = self.cut_off.iter();
+        let cut_off = cut_off.map(|field| {
+            format!("a region of `{field}` is cut off and left out; `--events` shows it")
+        });
+        replaced.chain(malformed).chain(cut_off).collect()
     }
 }
 
@@ -699,7 +717,7 @@ fn replay(
         warnings.extend(remarks);
         return Ok(());
     }
-    let mut losses = Losses::new(template);
+    let mut losses = Losses::new(template, args.unfinished());
     let mut parser = ResponseParser::new(template, prefix, args.options(tools)).map_err(fail)?;
     if !args.gives_events() {
         for event in parser.initial_events() {

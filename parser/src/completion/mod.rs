@@ -298,10 +298,11 @@ impl Completion {
         let policy = writer.options().unfinished;
         if ending == Ending::Length && policy != Unfinished::Keep {
             parser.set_unfinished(Unfinished::Drop);
+            writer.set_cut();
         }
         let message = parser.finalize_with(|event| writer.take(&event, &mut send))?;
         writer.end(&message, &mut send);
-        let cut_off = writer.cut_off().filter(|_| ending == Ending::Length);
+        let cut_off = writer.cut_off();
         let (mut message, malformed, options) = writer.into_parts();
         let mut unfinished = Vec::new();
         match (policy, cut_off) {

@@ -23,6 +23,8 @@ pub(super) struct Writer {
     malformed: Vec<String>,
     /// The region of calls that is open, and the place of its first call in the message.
     calls: Option<(CallRegion, usize)>,
+    /// Whether the text has ended for want of room, so that what it leaves open is cut off, and not malformed.
+    is_cut: bool,
     /// The call that the end of the text has cut off.
     cut_off: Option<usize>,
 }
@@ -76,8 +78,14 @@ impl Writer {
             opened: Vec::new(),
             malformed: Vec::new(),
             calls: None,
+            is_cut: false,
             cut_off: None,
         }
+    }
+
+    /// The text has ended for want of room.
+    pub(super) fn set_cut(&mut self) {
+        self.is_cut = true;
     }
 
     /// The call that has begun, and that the end of the text has cut off.
@@ -120,9 +128,12 @@ impl Writer {
             Event::Chunk { text, .. } => self.text(field, role, text, send),
             Event::Close { value, .. } => self.close(field, role, value, send),
             // What has been sent of it stays.
-            Event::Malformed { at_end, .. } => {
-                let open = self.calls.take().filter(|_| *at_end);
+            Event::Malformed { at_end: true, .. } if self.is_cut => {
+                let open = self.calls.take();
                 self.cut_off = open.and_then(|(region, first)| Some(first + region.open_call()?));
+            }
+            Event::Malformed { .. } => {
+                self.calls = None;
                 if !self.malformed.contains(&field.name) {
                     self.malformed.push(field.name.clone());
                 }

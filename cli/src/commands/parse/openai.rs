@@ -124,15 +124,11 @@ fn warnings(finished: &Finished) -> Vec<String> {
     let malformed = fields.map(|field| {
         format!("a region of `{field}` could not be parsed; `--events` without `--openai` shows it")
     });
-    let unfinished = finished.unfinished.iter();
-    let unfinished = unfinished.map(|call| {
+    let unfinished = finished.unfinished.iter().map(|call| {
         let name = &call.name;
         format!("a call of `{name}` is cut off and left out; `--unfinished mark` shows it")
     });
-    match finished.unfinished.is_empty() {
-        true => malformed.collect(),
-        false => unfinished.collect(),
-    }
+    malformed.chain(unfinished).collect()
 }
 
 /// The completion of a case, all of whose text has been read, and what is to be warned of. The case may say

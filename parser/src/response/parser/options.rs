@@ -142,7 +142,8 @@ pub enum Unfinished {
     /// It is closed, as if it were whole: so the language has it.
     #[default]
     Keep,
-    /// Its value, if that is an object, has the key `unfinished` with `true`; of a list, the last item has it.
+    /// Its value, if that is an object, has the key `unfinished` with `true`; of a list, the last item has it. One whose text
+    /// can't be parsed is malformed, as ever.
     Mark,
     /// It ends with an [`Event::Malformed`](crate::Event::Malformed), and the message goes without it.
     Drop,
