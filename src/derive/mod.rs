@@ -220,8 +220,8 @@ impl Derivation {
         }
     }
 
-    /// For programs: an object of the `template`; whether it [is whole](Self::is_whole); the names of the
-    /// `missing_tokens`; the `findings`, as [`Findings::to_value`] gives
+    /// For programs: an object of the `template`; whether it [is whole](Self::is_whole); how many renderings are
+    /// [`recovered`](Self::recovered); the names of the `missing_tokens`; the `findings`, as [`Findings::to_value`] gives
     /// them; the `proof`, row by row, as [`Row::to_value`] gives them; the conversations that are
     /// `refused`; the `damage`, a [`DamageRow`] for each kind; the `outputs` that were given, as
     /// [`OutputRow::to_value`] gives them; and how many `drafts`, `renderings` and
@@ -247,6 +247,7 @@ impl Derivation {
         Object::from_iter([
             ("template", self.template.as_value().clone()),
             ("is_whole", self.is_whole().into()),
+            ("recovered", self.recovered().into()),
             (
                 "missing_tokens",
                 self.missing_tokens

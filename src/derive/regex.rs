@@ -59,6 +59,13 @@ pub(super) fn any_of(alternatives: impl IntoIterator<Item = impl AsRef<str>>) ->
     }
 }
 
+/// The place before one of several expressions.
+pub(super) fn before_any_of(alternatives: impl IntoIterator<Item = impl AsRef<str>>) -> String {
+    let alternatives: Vec<_> = alternatives.into_iter().collect();
+    let alternatives: Vec<&str> = alternatives.iter().map(AsRef::as_ref).collect();
+    format!("(?={})", alternatives.join("|"))
+}
+
 /// A text without which the expression matches nothing, the longest that is easily found: `</a>` of `</a>\\s*|(?=</a>)` is
 /// not, since either alternative will do.
 pub(super) fn needed_text(expression: &str) -> Option<String> {

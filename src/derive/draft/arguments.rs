@@ -371,7 +371,7 @@ pub(super) fn whole_key(tagged: &SingleArguments<'_>, class: &str) -> String {
     // Between quotes the class has blanks.
     let takes_blanks = between.starts_with(|c: char| c.is_whitespace() || "\"'".contains(c));
     match is_clear && !takes_blanks && !is_element {
-        true => format!("{class}+(?: +{class}+)*"),
+        true => format!("{}+", class.replace("\\s", "\\n")),
         false => format!("{class}+"),
     }
 }

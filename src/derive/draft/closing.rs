@@ -3,7 +3,7 @@
 use crate::analysis::{CallParts, SingleArguments};
 use crate::derive::choices::Choice;
 use crate::derive::delimiter::{Delimiter, Delimiters};
-use crate::derive::regex::{any_of, exact, loose};
+use crate::derive::regex::{any_of, before_any_of, exact, loose};
 use crate::markers::{self, is_distinctive, is_wordy};
 
 use super::call_texts::{
@@ -131,8 +131,8 @@ impl Drafter<'_> {
             return Some(format!("{both}\\s*"));
         }
         let ends = self.turn_ends();
-        let ends = any_of(ends.iter().map(|end| exact(end)).chain(["\\Z".to_owned()]));
-        Some(format!("{both}\\s*(?={ends})"))
+        let ends = ends.iter().map(|end| exact(end)).chain(["\\Z".to_owned()]);
+        Some(format!("{both}\\s*{}", before_any_of(ends)))
     }
 
     /// The places before the markers with which a next call begins. What closes a call and separates
@@ -143,15 +143,15 @@ impl Drafter<'_> {
             return Vec::new();
         }
         let json = json_behind_words(calls);
-        let openers = match json {
+        let ahead = match json {
             // Words may stand in a string of JSON as well, and the beginning of a call does not.
             Some(json) => {
                 let head = self.slots_pattern(&calls.open, false);
                 let start = calls.keys().map(|keys| json_call_start(calls, &keys));
                 let start = start.unwrap_or_else(|| json.to_owned());
-                format!("{}\\s*{start}", head.trim_end_matches("\\s*"))
+                format!("(?={}\\s*{start})", head.trim_end_matches("\\s*"))
             }
-            None => any_of(openers.iter().map(|head| loose(head))),
+            None => before_any_of(openers.iter().map(|head| loose(head))),
         };
         let own = (!is_distinctive(close)).then(|| unclear(calls, close));
         let separator = calls.separator.trim();
@@ -165,28 +165,28 @@ impl Drafter<'_> {
                 .map(String::as_str)
                 .filter(|part| !part.is_empty())
                 .collect();
-            let place = format!("{}\\s*(?={openers})", between.join("\\s*"));
+            let place = format!("{}\\s*{ahead}", between.join("\\s*"));
             if !between.is_empty() && !places.contains(&place) {
                 places.push(place);
             }
         }
         // Behind a blank, a marker is only spoken of, or stands in a text. So it is behind a quote, unless nothing
         // but the next call shows that an argument has ended.
-        let behind_json = format!("(?<=[}}\\]])\\s*(?={openers})");
+        let behind_json = format!("(?<=[}}\\]])\\s*{ahead}");
         match (json, close) {
             (Some(_), _) => places.push(behind_json),
             (None, "") => {
-                places.push(format!("(?<! )(?={openers})"));
+                places.push(format!("(?<! ){ahead}"));
                 // Nor does JSON end within one of its texts.
                 places.extend(calls.dialect().map(|_| behind_json));
             }
-            (None, _) => places.push(format!("(?<!{SPOKEN})(?={openers})")),
+            (None, _) => places.push(format!("(?<!{SPOKEN}){ahead}")),
         }
         // But calls may be indented, or a blank may be all that stands between them.
         let line = calls.separator.rfind('\n').unwrap_or(0);
         let indent = &calls.separator[line..];
         if indent.ends_with(' ') && indent.trim().is_empty() {
-            places.push(format!("{}(?={openers})", exact(indent)));
+            places.push(format!("{}{ahead}", exact(indent)));
         }
         places
     }

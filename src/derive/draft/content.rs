@@ -3,7 +3,7 @@
 use crate::analysis::CallParts;
 use crate::derive::choices::Choice;
 use crate::derive::delimiter::{Delimiter, FieldDraft};
-use crate::derive::regex::{any_of, exact, loose};
+use crate::derive::regex::{any_of, before_any_of, exact, loose};
 use crate::markers::lexicon::unmarked;
 use crate::markers::{self, dedup, is_distinctive, is_slot};
 
@@ -150,7 +150,7 @@ impl Drafter<'_> {
             }
             openers => openers.iter().map(|head| loose(head)).collect(),
         };
-        (!openers.is_empty()).then(|| format!("(?={})", any_of(&openers)))
+        (!openers.is_empty()).then(|| before_any_of(&openers))
     }
 
     /// Other texts that open content as well: where a marker names what follows, and calls name

@@ -2,7 +2,7 @@
 
 use crate::analysis::CallParts;
 use crate::derive::choices::Choice;
-use crate::derive::regex::{any_of, char_until, exact, loose};
+use crate::derive::regex::{any_of, before_any_of, char_until, exact, loose};
 use crate::format::Node;
 use crate::markers::{self, dedup, is_distinctive};
 
@@ -107,7 +107,7 @@ impl Drafter<'_> {
             "" => places.extend(self.turn_ends().iter().map(|end| loose(&format!(" {end}")))),
             _ => places.push(exact(close)),
         }
-        Some(format!("(?={})", any_of(&places)))
+        Some(before_any_of(&places))
     }
 
     /// The expression for calls that nothing clear opens: the first is known by what opens them

@@ -2,7 +2,7 @@
 
 use crate::analysis::CallParts;
 use crate::derive::delimiter::{Delimiter, Delimiters, Draft};
-use crate::derive::regex::{any_of, loose};
+use crate::derive::regex::{any_of, before_any_of, loose};
 use crate::markers::{self, is_distinctive, is_slot};
 
 use super::arguments::{key_class, whole_key};
@@ -303,10 +303,7 @@ impl Drafter<'_> {
         for head in &heads {
             opens.push(head.clone());
             if let Some(follows) = &follows {
-                opens.push(format!(
-                    "{}\\s*(?={follows})",
-                    head.trim_end_matches("\\s*")
-                ));
+                opens.push(format!("{}\\s*{follows}", head.trim_end_matches("\\s*")));
             }
         }
         let mut opens: Vec<Delimiter> = opens.into_iter().map(Delimiter::Expression).collect();
@@ -319,12 +316,12 @@ impl Drafter<'_> {
         distinct(opens)
     }
 
-    /// The expression for what stands behind a call's opener, if only that is known: a bracket of JSON, or the first argument, or
+    /// The expression for the place before what stands behind a call's opener, if only that is known: a bracket of JSON, or the first argument, or
     /// the call's end.
     fn follows_opener(&self, calls: &CallParts<'_>) -> Option<String> {
         if calls.dialect().is_some() || calls.is_array() {
             let bracket = if calls.is_array() { "\\[" } else { "\\{" };
-            return Some(bracket.to_owned());
+            return Some(before_any_of([bracket]));
         }
         let arguments = calls.single_arguments()?;
         let close = markers::split_close(&calls.close).0.trim();
@@ -346,7 +343,7 @@ impl Drafter<'_> {
         }
         follows.push(loose(Some(close).filter(|close| is_known(close))?));
         markers::dedup(&mut follows);
-        Some(any_of(follows))
+        Some(before_any_of(follows))
     }
 }
 
