@@ -4,16 +4,17 @@ use jiff::civil::DateTime;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
-use pyo3::types::PyList;
+use pyo3::types::{PyDict, PyList};
 
-use unjinja::chat_template::{ChatTemplate, LoadOptions, RenderInput, Source};
+use unjinja::analysis::Capabilities;
+use unjinja::chat_template::{ChatTemplate, LoadOptions, RenderError, RenderInput, Source};
 use unjinja::conversation::{
     ConversationReader, HeaderSide, Marking, MaskError, MaskPolicy, Proof,
 };
 use unjinja::derive::{DeriveOptions, ModelOutput, derive};
 use unjinja::format::Format;
 use unjinja::grammar::{Grammar, Reasoning, Request, ToolChoice};
-use unjinja::lint::{LintOptions, lint};
+use unjinja::lint::{Complaint, LintOptions, lint, lint_chat_template};
 use unjinja::profile::{Target, language_for};
 use unjinja::{Object, Value, json};
 
@@ -104,15 +105,19 @@ impl PyChatTemplate {
         format!("ChatTemplate({:?})", self.template.name)
     }
 
-    #[pyo3(signature = (messages, *, tools=None, add_generation_prompt=false))]
+    #[pyo3(signature = (messages, *, tools=None, add_generation_prompt=false, **variables))]
     fn render(
         &self,
         py: Python<'_>,
         messages: &Bound<'_, PyAny>,
         tools: Option<&Bound<'_, PyAny>>,
         add_generation_prompt: bool,
+        variables: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<String> {
-        let input = self.input(messages, tools, add_generation_prompt)?;
+        let mut input = self.input(messages, tools, add_generation_prompt)?;
+        if let Some(variables) = variables {
+            input.variables.extend(variables_of(variables.as_any())?);
+        }
         let rendered = detached(py, || self.template.render(&input))?;
         let fail = |error| Kind::Render.exception(py, named(&self.template, error));
         Ok(rendered.map_err(fail)?.text)
@@ -304,15 +309,32 @@ impl PyChatTemplate {
         Ok((to_python(py, &grammar)?, warnings))
     }
 
-    /// What will hurt about a response template of this chat template.
-    #[pyo3(signature = (template, *, profiles=Vec::new()))]
+    /// What will hurt about a response template of this chat template, or if there is none, about the chat template.
+    #[pyo3(signature = (template=None, *, profiles=Vec::new()))]
     fn lint<'py>(
         &self,
         py: Python<'py>,
-        template: &Bound<'py, PyAny>,
+        template: Option<&Bound<'py, PyAny>>,
         profiles: Vec<String>,
     ) -> PyResult<Bound<'py, PyList>> {
-        complaints(py, template, targets(&profiles)?, Some(self.cloned()))
+        if let Some(template) = template {
+            return complaints(py, template, targets(&profiles)?, Some(self.cloned()));
+        }
+        let (template, base) = self.cloned();
+        let found = interruptible(py, move || {
+            lint_chat_template(&template, &LintOptions::default().base(base))
+        })?;
+        complaints_to_python(py, found)
+    }
+
+    /// What the template renders, refuses, or silently drops.
+    fn caps<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let (template, base) = self.cloned();
+        let found = interruptible(py, move || {
+            Capabilities::of(&template, &base).map_err(|error| question(&template, &error))
+        })?;
+        let found = found.map_err(|error| Kind::Render.exception(py, error))?;
+        to_python(py, &found.to_value())
     }
 
     /// For `pickle`.
@@ -365,7 +387,7 @@ impl PyChatTemplate {
     }
 }
 
-fn question(template: &ChatTemplate, error: &unjinja::chat_template::RenderError) -> String {
+fn question(template: &ChatTemplate, error: &RenderError) -> String {
     named(template, format_args!("{}: {error}", error.of_question()))
 }
 
@@ -394,25 +416,35 @@ fn complaints<'py>(
         }
         lint(&template, &options)
     })?;
+    complaints_to_python(py, found)
+}
+
+fn complaints_to_python(
+    py: Python<'_>,
+    found: Result<Vec<Complaint>, RenderError>,
+) -> PyResult<Bound<'_, PyList>> {
     let found = found.map_err(|error| Kind::Render.exception(py, error))?;
-    let found: Vec<Value> = found.iter().map(|complaint| complaint.to_value()).collect();
+    let found: Vec<Value> = found.iter().map(Complaint::to_value).collect();
     list_to_python(py, &found)
+}
+
+/// Variables that are given as a dict.
+fn variables_of(variables: &Bound<'_, PyAny>) -> PyResult<Object> {
+    match from_python(variables)? {
+        Value::Null => Ok(Object::new()),
+        Value::Object(variables) => Ok(variables),
+        other => Err(PyTypeError::new_err(format!(
+            "`variables`: expected a dict, found {}",
+            other.type_name()
+        ))),
+    }
 }
 
 fn base(now: Option<&str>, variables: Option<&Bound<'_, PyAny>>) -> PyResult<RenderInput> {
     let wrong =
         |_| PyValueError::new_err("`now`: this is no time: write it as 2026-01-15T12:00:00");
     let now = now.map(str::parse::<DateTime>).transpose().map_err(wrong)?;
-    let variables = match variables.map(from_python).transpose()? {
-        None | Some(Value::Null) => Object::new(),
-        Some(Value::Object(variables)) => variables,
-        Some(other) => {
-            return Err(PyTypeError::new_err(format!(
-                "`variables`: expected a dict, found {}",
-                other.type_name()
-            )));
-        }
-    };
+    let variables = variables.map(variables_of).transpose()?.unwrap_or_default();
     Ok(RenderInput {
         now,
         variables,

@@ -63,6 +63,12 @@ pub(crate) fn detached<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send)
     done.map_err(|panic| Kind::Internal.exception(py, text_of(panic)))
 }
 
+/// Does work that is done before another thread could take over. What panics there is an exception here.
+pub(crate) fn caught<T>(py: Python<'_>, work: impl FnOnce() -> T) -> PyResult<T> {
+    let done = catch_unwind(AssertUnwindSafe(work));
+    done.map_err(|panic| Kind::Internal.exception(py, text_of(panic)))
+}
+
 /// How long Ctrl-C may have to wait.
 const SIGNALS_EVERY: Duration = Duration::from_millis(50);
 

@@ -15,7 +15,7 @@ use unjinja::{
     Unfinished, Value, json,
 };
 
-use crate::errors::{Kind, detached};
+use crate::errors::{Kind, caught, detached};
 use crate::values::{from_python, object_to_python, to_python};
 
 /// A response template that has been read: parsers that are given it need not read it again.
@@ -231,10 +231,15 @@ pub(crate) fn schema_of(schema: &Bound<'_, PyAny>) -> PyResult<ResponseSchema> {
 #[pyclass(frozen, subclass, name = "ResponseParser", module = "unjinja")]
 pub(crate) struct PyParser {
     state: Mutex<Option<unjinja::ResponseParser>>,
+    /// What events are written with, for whoever reads a piece next.
+    writer: Mutex<EventsWriter>,
     /// What the prefix has written into the message.
     #[pyo3(get)]
     initial_events: Py<PyList>,
 }
+
+/// Pieces of so many bytes are read before other threads of Python could take over.
+const SHORT: usize = 1 << 12;
 
 /// Why a parser does not read on.
 enum Stopped {
@@ -278,29 +283,41 @@ impl PyParser {
             unjinja::ResponseParser::new(&template, &prefix, options)
         })?;
         let parser = parser.map_err(|error| Kind::Parse.exception(py, error))?;
-        let events = PyList::empty(py);
-        for event in parser.initial_events() {
-            events.append(event_to_python(py, &event.as_event())?)?;
-        }
+        let mut writer = EventsWriter::default();
+        let initial_events = parser.initial_events().iter();
+        initial_events.for_each(|event| writer.events.push(event.as_event()));
+        let initial_events = writer.write(py)?.unbind();
         Ok(PyParser {
             state: Mutex::new(Some(parser)),
-            initial_events: events.unbind(),
+            writer: Mutex::new(writer),
+            initial_events,
         })
     }
 
     /// Reads the next piece of the output, and returns the events in it.
     fn feed<'py>(&self, py: Python<'py>, text: PyBackedStr) -> PyResult<Bound<'py, PyList>> {
-        let fed = detached(py, || {
-            let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-            let parser = state.as_mut().ok_or(Stopped::Ended)?;
-            let mut events = EventBuffer::new();
-            parser
-                .feed_with(&text, |event| events.push(event))
-                .map_err(Stopped::Failed)?;
-            Ok(events)
-        })?;
-        let events = fed.map_err(|stopped: Stopped| stopped.exception(py, "ResponseParser"))?;
-        events_to_python(py, &events)
+        // Taken out, since objects are made without a lock: Python may run anything meanwhile, this method, too.
+        let mut writer = match self.writer.try_lock() {
+            Ok(mut writer) => std::mem::take(&mut *writer),
+            Err(_) => EventsWriter::default(),
+        };
+        let free = match text.len() <= SHORT {
+            true => self.state.try_lock().ok(),
+            false => None,
+        };
+        let fed = match free {
+            Some(mut state) => caught(py, || feed(&mut state, &text, &mut writer.events))?,
+            None => detached(py, || {
+                let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+                feed(&mut state, &text, &mut writer.events)
+            })?,
+        };
+        fed.map_err(|stopped| stopped.exception(py, "ResponseParser"))?;
+        let events = writer.write(py)?;
+        if let Ok(mut kept) = self.writer.try_lock() {
+            *kept = writer;
+        }
+        Ok(events)
     }
 
     /// Ends the output: what is still open is closed. Returns the message and the last events.
@@ -308,45 +325,79 @@ impl PyParser {
         let ended = detached(py, || {
             let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
             let parser = state.take().ok_or(Stopped::Ended)?;
-            let mut events = EventBuffer::new();
+            let mut writer = EventsWriter::default();
             // One that has failed stays failed, and is not ended.
             let kept = parser.clone();
-            match parser.finalize_with(|event| events.push(event)) {
-                Ok(message) => Ok((message, events)),
+            match parser.finalize_with(|event| writer.events.push(event)) {
+                Ok(message) => Ok((message, writer)),
                 Err(error) => {
                     *state = Some(kept);
                     Err(Stopped::Failed(error))
                 }
             }
         })?;
-        let (message, events) =
+        let (message, mut writer) =
             ended.map_err(|stopped: Stopped| stopped.exception(py, "ResponseParser"))?;
-        Ok((
-            object_to_python(py, &message)?,
-            events_to_python(py, &events)?,
-        ))
+        Ok((object_to_python(py, &message)?, writer.write(py)?))
     }
 }
 
-fn events_to_python<'py>(py: Python<'py>, events: &EventBuffer) -> PyResult<Bound<'py, PyList>> {
-    let list = PyList::empty(py);
-    for event in events.iter() {
-        list.append(event_to_python(py, &event)?)?;
-    }
-    Ok(list)
+/// Reads a piece of the output of a parser that may have ended.
+fn feed(
+    state: &mut Option<unjinja::ResponseParser>,
+    text: &str,
+    events: &mut EventBuffer,
+) -> Result<(), Stopped> {
+    let parser = state.as_mut().ok_or(Stopped::Ended)?;
+    let fed = parser.feed_with(text, |event| events.push(event));
+    fed.map_err(Stopped::Failed)
 }
 
-fn event_to_python<'py>(py: Python<'py>, event: &Event<'_>) -> PyResult<Bound<'py, PyAny>> {
-    // Nearly all events are chunks.
-    if let Event::Chunk { field, text, dirty } = event {
-        let dict = PyDict::new(py);
-        dict.set_item(pyo3::intern!(py, "type"), pyo3::intern!(py, "region_chunk"))?;
-        dict.set_item(pyo3::intern!(py, "field"), field)?;
-        dict.set_item(pyo3::intern!(py, "text"), text)?;
-        dict.set_item(pyo3::intern!(py, "dirty"), dirty)?;
-        return Ok(dict.into_any());
+/// Makes dicts of events.
+#[derive(Default)]
+struct EventsWriter {
+    /// What is to be written.
+    events: EventBuffer,
+    /// Dicts of chunks without their text: to copy one takes half as long as to make one.
+    chunks: Vec<(String, bool, Py<PyDict>)>,
+}
+
+impl EventsWriter {
+    /// A list of the events, which are forgotten.
+    fn write<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let list = PyList::empty(py);
+        let events = std::mem::take(&mut self.events);
+        for event in events.iter() {
+            list.append(self.event(py, &event)?)?;
+        }
+        self.events = events;
+        self.events.clear();
+        Ok(list)
     }
-    to_python(py, &event.to_value())
+
+    fn event<'py>(&mut self, py: Python<'py>, event: &Event<'_>) -> PyResult<Bound<'py, PyAny>> {
+        // Nearly all events are chunks.
+        let Event::Chunk { field, text, dirty } = event else {
+            return to_python(py, &event.to_value());
+        };
+        let key = pyo3::intern!(py, "text");
+        let mut known = self.chunks.iter();
+        if let Some((_, _, chunk)) = known.find(|(of, is, _)| of == field && is == dirty) {
+            let chunk = chunk.bind(py).copy()?;
+            chunk.set_item(key, text)?;
+            return Ok(chunk.into_any());
+        }
+        let chunk = PyDict::new(py);
+        chunk.set_item(pyo3::intern!(py, "type"), pyo3::intern!(py, "region_chunk"))?;
+        chunk.set_item(pyo3::intern!(py, "field"), field)?;
+        chunk.set_item(key, text)?;
+        chunk.set_item(pyo3::intern!(py, "dirty"), dirty)?;
+        let kept = chunk.copy()?;
+        kept.set_item(key, "")?;
+        self.chunks
+            .push(((*field).to_owned(), *dirty, kept.unbind()));
+        Ok(chunk.into_any())
+    }
 }
 
 /// Turns an output into a chat completion while it is written: chunks as clients of servers expect them,

@@ -32,7 +32,8 @@ def test_what_is_derived_reads_what_is_rendered(jinja):
     derivation = unjinja.derive(jinja)
     assert derivation.is_whole
     assert set(derivation.template["fields"]) == {"thinking", "tool_calls", "content"}
-    assert "recovered" in repr(derivation)
+    count = len(derivation.report["proof"])
+    assert repr(derivation).endswith(f", {count} of {count} renderings recovered)")
     call = {"type": "function", "function": {"name": "wait", "arguments": {"seconds": 3}}}
     prompt = unjinja.render(jinja, MESSAGES[:1], tools=TOOLS, add_generation_prompt=True)
     whole = unjinja.render(
@@ -107,6 +108,46 @@ def test_grammars_are_written_for_engines(jinja):
         unjinja.grammar(jinja, TOOLS, tool_choice="no_such_tool")
     with pytest.raises(ValueError, match="`format`: expected gbnf"):
         unjinja.grammar(jinja, TOOLS, format="bnf")
+
+
+def test_what_a_chat_template_leaves_out_is_no_failure_of_what_was_derived():
+    derivation = unjinja.derive(ROOT / "chat_templates" / "xml-calls.jinja")
+    kinds = [row["recovery"]["kind"] for row in derivation.report["proof"]]
+    assert "lost by the chat template" in kinds
+    assert derivation.is_whole and f" {len(kinds)} of {len(kinds)} renderings" in repr(derivation)
+
+
+def test_variables_are_given_as_apply_chat_template_takes_them():
+    template = (
+        "{% for m in messages %}{{ m.role }}: {{ m.content }}\n{% endfor %}"
+        "{% if add_generation_prompt %}assistant: {{ '' if enable_thinking else '<think></think>' }}{% endif %}"
+    )
+    question = MESSAGES[:1]
+    for source in (template, unjinja.chat_template(template)):
+        prompt = unjinja.render(source, question, add_generation_prompt=True, enable_thinking=True)
+        assert prompt == "user: Hi\nassistant: "
+        prompt = unjinja.render(source, question, add_generation_prompt=True, enable_thinking=False)
+        assert prompt == "user: Hi\nassistant: <think></think>"
+    loaded = unjinja.chat_template(template, variables={"enable_thinking": True})
+    assert loaded.render(question, add_generation_prompt=True).endswith("assistant: ")
+    assert loaded.render(question, add_generation_prompt=True, enable_thinking=False).endswith("</think>")
+    with pytest.raises(TypeError, match="`now` comes too late"):
+        unjinja.render(loaded, question, now="2026-01-15T12:00:00")
+
+
+def test_what_a_chat_template_can_do_is_told(jinja):
+    caps = unjinja.caps(jinja)
+    assert caps["capabilities"]["tool_calls"]["outcome"] == "rendered"
+
+
+def test_chat_templates_are_linted():
+    complaints = unjinja.lint(chat_template="{% for m in messages %}<{{ m.role }}>{{ m.content }}<end>\n{% endfor %}")
+    none = next(complaint for complaint in complaints if complaint["name"] == "none-printed")
+    assert (none["code"], none["line"], none["column"]) == ("J001", 1, 41)
+    with pytest.raises(TypeError, match="give a response template, or a chat template"):
+        unjinja.lint()
+    with pytest.raises(unjinja.RenderError, match="unexpected end of input"):
+        unjinja.lint(chat_template="{% for m in messages %}")
 
 
 def test_templates_are_linted(template):

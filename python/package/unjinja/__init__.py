@@ -14,6 +14,7 @@ written.
 
 Reading outputs: `parse_response`, `ResponseParser`, `Completion`, `ResponseTemplate`.
 Working out how: `derive`, `attach`, `convert`, `port`, `lint`, `check`, `grammar`.
+Chat templates: `caps`, `lint`.
 Whole conversations: `render`, `read`, `mask`, `mask_tokens`, `tagged`.
 
 Chat templates are named by a *source*: a tokenizer that has one, a file, a folder or an id of a model, a
@@ -27,6 +28,7 @@ from ._api import (
     Masked,
     Ported,
     attach,
+    caps,
     chat_template,
     check,
     convert,
@@ -79,6 +81,7 @@ __all__ = [
     "TemplateError",
     "__version__",
     "attach",
+    "caps",
     "chat_template",
     "check",
     "convert",

@@ -144,6 +144,9 @@ def chat_template(
         variables: Further variables of the template.
     """
     if isinstance(source, ChatTemplate):
+        given = {"variant": variant, "bos_token": bos_token, "eos_token": eos_token, "now": now, "variables": variables}
+        for name in [name for name, value in given.items() if value is not None]:
+            raise TypeError(f"`{name}` comes too late for a ChatTemplate: give it where the template is loaded")
         return source
     options = {"now": now, "variables": variables}
     if isinstance(source, (str, os.PathLike)):
@@ -173,6 +176,7 @@ def chat_template(
 
 # For functions with an argument of that name.
 _load = chat_template
+_LOADING = frozenset(inspect.signature(chat_template).parameters) - {"source"}
 
 
 @dataclass(frozen=True)
@@ -184,12 +188,11 @@ class Derivation:
     is_whole: bool
     """Whether all that the chat template writes is recovered, and no token is missing."""
     report: dict[str, Any]
-    """What is known of it: `findings`, `proof`, `refused`, `damage`, `outputs`, `missing_tokens`."""
+    """What is known of it: `findings`, `proof` and how many renderings of it are `recovered`, `refused`, `damage`, `outputs`, `missing_tokens`."""
 
     def __repr__(self) -> str:
-        proof = self.report["proof"]
-        recovered = sum(row["recovery"]["kind"] == "recovered" for row in proof)
-        return f"Derivation(fields={list(self.template['fields'])}, recovered={recovered} of {len(proof)})"
+        recovered, proof = self.report["recovered"], self.report["proof"]
+        return f"Derivation(fields={list(self.template['fields'])}, {recovered} of {len(proof)} renderings recovered)"
 
 
 def derive(
@@ -254,10 +257,22 @@ def render(
     add_generation_prompt: bool = False,
     **options: Any,
 ) -> str:
-    """Renders a conversation."""
-    template = chat_template(source, **options)
+    """Renders a conversation.
+
+    Options are those of `chat_template`; all others are variables of the template, as `apply_chat_template` takes them.
+
+        >>> unjinja.render(tokenizer, messages, enable_thinking=False)      # doctest: +SKIP
+    """
+    loading = {name: options.pop(name) for name in _LOADING & options.keys()}
+    template = chat_template(source, **loading)
     messages = _listed("messages", messages)
-    return template.render(messages, tools=_tools(tools), add_generation_prompt=add_generation_prompt)
+    return template.render(messages, tools=_tools(tools), add_generation_prompt=add_generation_prompt, **options)
+
+
+def caps(source: Source, **options: Any) -> dict[str, Any]:
+    """Tells what a chat template renders, refuses, or silently drops, and whether it keeps what was said when a conversation
+    goes on; see `chat_template` for the options."""
+    return chat_template(source, **options).caps()
 
 
 def read(source: Source, text: str, *, proof: bool = True, **options: Any) -> dict[str, Any]:
@@ -444,19 +459,22 @@ def check(
 
 
 def lint(
-    response_template: Template,
+    response_template: Template | None = None,
     *,
     chat_template: Source | None = None,
     profile: str | Sequence[str] = (),
     **options: Any,
 ) -> list[dict[str, Any]]:
-    """What will hurt about a response template, though it is valid; more of it with its chat template.
+    """What will hurt about a response template, though it is valid; more of it with its chat template. With a chat template
+    alone, what is wrong with that: each complaint has its line and column in the Jinja, and a conversation that shows it.
 
     With a `profile`, as `derive` takes it, what those have against the template whom it is for is among that, each with
     the name of the profile under `for`.
     """
     profiles = _profiles(profile)
     if chat_template is None:
+        if response_template is None:
+            raise TypeError("give a response template, or a chat template as `chat_template=`")
         return _native.lint_template(response_template, profiles=profiles)
     return _load(chat_template, **options).lint(response_template, profiles=profiles)
 
