@@ -364,7 +364,50 @@ fn what_a_command_prints_is_shown_and_not_obeyed() {
         "messages.json",
         &format!(r#"[{{"role": "user", "content": "{clears}Hi"}}, {{"role": "assistant", "content": "Ho"}}]"#).replace('\u{1b}', "\\u001b"),
     );
+    let escaped = clears.replace('\u{1b}', "\\u001b");
+    written(
+        "variants.json",
+        &format!(
+            r#"{{"chat_template": [{{"name": "a{escaped}", "template": "{{{{ 1 }}}}"}}, {{"name": "b", "template": "{{{{ 2 }}}}"}}]}}"#
+        ),
+    );
+    written(
+        "refused.json",
+        &format!(
+            r#"{{"start_anchor": "A:", "fields": {{"content": {{"open_pattern": "({escaped}"}}}}}}"#
+        ),
+    );
+    written(
+        "tools.json",
+        &format!(
+            r#"[{{"type": "function", "function": {{"name": "f{escaped}", "parameters": {{"type": "object", "properties": {{"k{escaped}": {{"type": "string", "pattern": "({escaped}"}}}}}}}}}}]"#
+        ),
+    );
+    written(
+        &format!("{clears}.fixture.json"),
+        r#"{"response_template": {"start_anchor": "A:", "fields": {"content": {}}},
+            "cases": [{"name": "one", "prefix": "A:", "output": "b", "message": {"content": "c"}}]}"#,
+    );
+    let calls = "<tool_call>{{ m.tool_calls[0].function | tojson }}</tool_call>";
+    written(
+        "calls.jinja",
+        &format!(
+            "{{% for m in messages %}}<{{{{ m.role }}}}>{{% if m.tool_calls %}}{calls}{{% else %}}{{{{ m.content }}}}{{% endif %}}<end>{{% endfor %}}{asked}"
+        ),
+    );
+    written(
+        "output.txt",
+        "<tool_call>{\"name\": \"g\", \"arguments\": {}}</tool_call><end>",
+    );
     for command in [
+        "render variants.json --messages messages.json",
+        "parse -t refused.json output.txt",
+        "lint refused.json *.fixture.json",
+        "check .",
+        "check . --format github",
+        "grammar calls.jinja --tools tools.json --tool-choice required",
+        "grammar calls.jinja --tools tools.json --tool-choice nobody",
+        "parse --strict -t calls.jinja --tools tools.json output.txt",
         "render prints.jinja --messages messages.json",
         "render prints.jinja --messages messages.json --show-whitespace",
         "mask prints.jinja --messages messages.json",
