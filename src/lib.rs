@@ -118,7 +118,13 @@ use unjinja_parser::tree;
 #[cfg(any(feature = "chat-template", feature = "response-schema"))]
 use unjinja_parser::{diagnostic, number, spelling, value, white_space};
 
-/// The examples of the README are run as they stand there.
+/// The examples of the documents are run as they stand there.
 #[cfg(all(doctest, feature = "grammar"))]
-#[doc = include_str!("../README.md")]
-struct Readme;
+mod documents {
+    #[doc = include_str!("../docs/library.md")]
+    struct Library;
+    #[doc = include_str!("../docs/grammars.md")]
+    struct Grammars;
+    #[doc = include_str!("../docs/masks.md")]
+    struct Masks;
+}

@@ -1963,41 +1963,106 @@ fn without_seconds(text: &str) -> &str {
     end.map_or(text, |end| &text[..end])
 }
 
-/// The README shows what the program does: each command in a `console` block runs and prints what
+/// The README, and the pages of `docs/`, each with its path.
+fn pages() -> Vec<(PathBuf, String)> {
+    let folder = fs::read_dir(root().join("docs")).expect("there are documents");
+    let files = folder.map(|file| file.expect("the folder can be read").path());
+    let mut files: Vec<PathBuf> = files
+        .filter(|file| file.extension().is_some_and(|extension| extension == "md"))
+        .collect();
+    files.sort();
+    files.insert(0, root().join("README.md"));
+    let read = |file: &PathBuf| fs::read_to_string(file).expect("the file is there");
+    files
+        .iter()
+        .map(|file| (file.clone(), read(file)))
+        .collect()
+}
+
+/// The documents show what the program does: each command in a `console` block that anybody can run from a clone prints what
 /// stands below it.
 #[test]
-fn the_readme_tells_the_truth() {
-    let project = root();
-    let read = |file: &str| fs::read_to_string(project.join(file)).expect("the file is there");
-    let readme = read("README.md");
+fn the_documents_tell_the_truth() {
     let mut shown = 0;
-    for block in readme.split("```console\n").skip(1) {
-        let block = block.split("```").next().unwrap_or_default();
-        for example in block.split("$ ").skip(1) {
-            let (command, expected) = example.split_once('\n').unwrap_or((example, ""));
-            let Some(arguments) = command.strip_prefix("cargo run --release -- ") else {
-                continue;
-            };
-            let (arguments, stdin) = match arguments.split_once(" < ") {
-                Some((arguments, file)) => (arguments, read(file)),
-                None => (arguments, String::new()),
-            };
-            let outcome = unjinja_with(arguments, stdin);
-            assert_eq!(
-                without_seconds(&outcome.stdout),
-                without_seconds(expected),
-                "{command}"
-            );
-            // Reports are shown as well.
-            assert!(
-                readme.contains(&outcome.stderr),
-                "{command}: {}",
-                outcome.stderr
-            );
-            shown += 1;
+    for (path, page) in pages() {
+        for block in page.split("```console\n").skip(1) {
+            let block = block.split("```").next().unwrap_or_default();
+            for example in block.split("$ ").skip(1) {
+                let (command, expected) = example.split_once('\n').unwrap_or((example, ""));
+                let Some(arguments) = command.strip_prefix("cargo run --release -- ") else {
+                    continue;
+                };
+                let (arguments, stdin) = match arguments.split_once(" < ") {
+                    Some((arguments, file)) => (
+                        arguments,
+                        fs::read_to_string(root().join(file)).expect("the file is there"),
+                    ),
+                    None => (arguments, String::new()),
+                };
+                let outcome = unjinja_with(arguments, stdin);
+                let place = format!("{}: {command}", path.display());
+                assert_eq!(
+                    without_seconds(&outcome.stdout),
+                    without_seconds(expected),
+                    "{place}"
+                );
+                // Reports are shown as well.
+                assert!(
+                    page.contains(&outcome.stderr),
+                    "{place}: {}",
+                    outcome.stderr
+                );
+                shown += 1;
+            }
         }
     }
-    assert!(shown > 0, "the README shows what the program does");
+    assert!(shown > 10, "the documents show what the program does");
+}
+
+#[test]
+fn the_readme_shows_the_output_that_it_reads() {
+    let output = fs::read_to_string(root().join("examples/output.txt")).expect("it is there");
+    let (_, readme) = &pages()[0];
+    assert!(readme.contains(&format!("```text\n{}\n```", output.trim_end())));
+}
+
+#[test]
+fn links_lead_somewhere() {
+    let mut followed = 0;
+    for (path, page) in pages() {
+        for link in page.split("](").skip(1) {
+            let link = link.split(')').next().unwrap_or_default();
+            let (file, heading) = link.split_once('#').unwrap_or((link, ""));
+            if file.starts_with("http") {
+                continue;
+            }
+            let target = match file {
+                "" => path.clone(),
+                file => path.parent().expect("a folder").join(file),
+            };
+            assert!(target.exists(), "{}: {link}", path.display());
+            if !heading.is_empty() {
+                let page = fs::read_to_string(&target).expect("a page");
+                let headings = page.lines().filter(|line| line.starts_with('#'));
+                let mut anchors = headings.map(|line| {
+                    let title = line.trim_start_matches('#').trim().to_lowercase();
+                    let is_kept = |c: &char| c.is_alphanumeric() || " -_".contains(*c);
+                    title
+                        .chars()
+                        .filter(is_kept)
+                        .collect::<String>()
+                        .replace(' ', "-")
+                });
+                assert!(
+                    anchors.any(|anchor| anchor == heading),
+                    "{}: {link}",
+                    path.display()
+                );
+            }
+            followed += 1;
+        }
+    }
+    assert!(followed > 50, "there are links");
 }
 
 mod warnings {
