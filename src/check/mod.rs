@@ -30,6 +30,7 @@ mod first;
 mod fixture;
 mod reader;
 mod regions;
+mod prompts;
 mod report_value;
 mod run;
 mod settings;
