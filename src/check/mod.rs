@@ -25,6 +25,7 @@ mod compare;
 mod conversation;
 mod cuts;
 mod document;
+mod drift;
 mod files;
 mod first;
 mod fixture;
@@ -47,6 +48,7 @@ pub use compare::{
     Comparison, ComparisonInput, Divergence, PortTrial, compare, compare_between, compare_for,
 };
 pub use conversation::{CheckedConversation, ConversationCase, ExpectedConversation};
+pub use drift::drift;
 pub use cuts::{Cut, Pieces};
 pub use files::{find, is_fixture};
 pub use first::FirstFixture;
