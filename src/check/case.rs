@@ -63,6 +63,15 @@ pub enum Failure {
         /// What it writes.
         actual: Vec<String>,
     },
+    /// The chat template renders something else.
+    Renders {
+        /// What was expected.
+        expected: String,
+        /// What it renders.
+        actual: String,
+    },
+    /// The chat template does not render it: why.
+    NotRendered(String),
     /// The conversation can't be read: why.
     NotRead(String),
     /// It can't be told what of the conversation the model writes: why.
@@ -102,6 +111,8 @@ impl Failure {
             }
             Failure::Reads { .. } => "reads",
             Failure::Written { .. } => "written",
+            Failure::Renders { .. } => "renders",
+            Failure::NotRendered(_) => "not rendered",
             Failure::NotRead(_) => "not read",
             Failure::NotMasked(_) => "not masked",
             Failure::Cut { .. } => "cut",
@@ -139,6 +150,8 @@ impl Failure {
             Failure::Written { .. } => {
                 "the model writes something else of the conversation than was expected".into()
             }
+            Failure::Renders { .. } => "the chat template renders something else".into(),
+            Failure::NotRendered(why) => format!("the chat template does not render this: {why}"),
             Failure::NotRead(why) => format!("the conversation can't be read: {why}"),
             Failure::NotMasked(why) => {
                 format!("it can't be told what of the conversation the model writes: {why}")

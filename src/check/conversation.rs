@@ -41,6 +41,8 @@ pub struct ExpectedConversation {
     pub reads: Option<Object>,
     /// What of its text the model writes.
     pub written: Option<Vec<String>>,
+    /// What the chat template makes of its messages.
+    pub renders: Option<String>,
 }
 
 /// The chat template of a fixture, with what is found out of it for conversations.
@@ -85,6 +87,13 @@ impl Chat {
             marking.map_err(|error| error.to_string())
         });
         marking.as_ref().map_err(Clone::clone)
+    }
+
+    /// What the chat template makes of messages.
+    fn renders(&self, given: &RenderInput) -> Result<String, String> {
+        let rendered = self.template.render(given);
+        let rendered = rendered.map_err(|error| error.to_string())?;
+        Ok(rendered.text)
     }
 
     /// A case as it is read.
@@ -178,6 +187,15 @@ impl ConversationCase {
                 Err(why) => Some(Failure::NotMasked(why)),
             });
         }
+        if let (Some(expected), Some(given)) = (&expected.renders, &self.given) {
+            failures.extend(match chat.renders(given) {
+                Ok(actual) => (*expected != actual).then(|| Failure::Renders {
+                    expected: expected.clone(),
+                    actual,
+                }),
+                Err(why) => Some(Failure::NotRendered(why)),
+            });
+        }
         if *expected == ExpectedConversation::default() {
             failures.push(self.unexpected(chat));
         }
@@ -188,6 +206,13 @@ impl ConversationCase {
     /// read.
     fn unexpected(&self, chat: &Chat) -> Failure {
         match &self.given {
+            Some(given) if given.add_generation_prompt => match chat.renders(given) {
+                Ok(renders) => Failure::NoConversationExpected {
+                    key: "renders",
+                    actual: renders.into(),
+                },
+                Err(why) => Failure::NotRendered(why),
+            },
             Some(_) => match chat.written(self) {
                 Ok(written) => Failure::NoConversationExpected {
                     key: "written",
@@ -209,6 +234,7 @@ impl ConversationCase {
     pub(super) fn before(&self, key: &str) -> Option<Value> {
         match key {
             "reads" => self.expected.reads.clone().map(Value::from),
+            "renders" => self.expected.renders.clone().map(Value::from),
             _ => {
                 let written = self.expected.written.clone();
                 written.map(|written| written.into_iter().collect())

@@ -25,11 +25,13 @@ mod compare;
 mod conversation;
 mod cuts;
 mod document;
+mod drift;
 mod files;
 mod first;
 mod fixture;
 mod reader;
 mod regions;
+mod prompts;
 mod report_value;
 mod run;
 mod settings;
@@ -46,6 +48,7 @@ pub use compare::{
     Comparison, ComparisonInput, Divergence, PortTrial, compare, compare_between, compare_for,
 };
 pub use conversation::{CheckedConversation, ConversationCase, ExpectedConversation};
+pub use drift::drift;
 pub use cuts::{Cut, Pieces};
 pub use files::{find, is_fixture};
 pub use first::FirstFixture;

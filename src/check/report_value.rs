@@ -156,9 +156,11 @@ impl Failure {
                 let value = |texts: &[String]| Some(texts.iter().map(String::as_str).collect());
                 (value(expected), value(actual))
             }
+            Failure::Renders { expected, actual } => (Some(expected.into()), Some(actual.into())),
             Failure::NoConversationExpected { actual, .. } => (None, Some(actual.clone())),
             Failure::NoAnchor
             | Failure::NothingExpected(_)
+            | Failure::NotRendered(_)
             | Failure::NotRead(_)
             | Failure::NotMasked(_) => (None, None),
         }

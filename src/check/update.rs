@@ -32,7 +32,7 @@ pub struct Updated {
     pub case: String,
     /// Where the case stands in its file.
     pub position: Position,
-    /// What is expected otherwise: `message`, `events` or `error`, or of a conversation `reads` or `written`.
+    /// What is expected otherwise: `message`, `events` or `error`, or of a conversation `reads`, `written` or `renders`.
     pub key: &'static str,
     /// What was expected, if anything was: under another key, where a message becomes an error or
     /// an error a message.
@@ -129,6 +129,7 @@ impl Fixture {
         let new = failures.filter_map(|failure| match failure {
             Failure::Reads { actual, .. } => Some(new("reads", actual.into())),
             Failure::Written { actual, .. } => Some(new("written", actual.into_iter().collect())),
+            Failure::Renders { actual, .. } => Some(new("renders", actual.into())),
             Failure::NoConversationExpected { key, actual } => Some(new(key, actual)),
             _ => None,
         });

@@ -711,7 +711,7 @@ fn compare_with_present(
             if args.check || matches!(standing, Standing::Same) {
                 printing::tell(format_args!("{}\n", present.statement(standing)));
             }
-            !matches!(standing, Standing::Otherwise(_))
+            !matches!(standing, Standing::Otherwise { .. })
         }
         None => {
             if args.check {

@@ -5,7 +5,7 @@ use std::path::{Component, Path, PathBuf};
 
 use crate::options::option_name;
 use crate::printing;
-use unjinja::chat_template::Source;
+use unjinja::chat_template::{ChatTemplate, Source};
 use unjinja::check::{FirstFixture, is_fixture};
 use unjinja::derive::{Derivation, DeriveOptions, derive};
 
@@ -27,7 +27,8 @@ use super::{Failure, input};
     unjinja new chat_template.jinja --derive
 
 The chat template renders conversations, and each becomes a case: what the model would write, and
-the message that it means. Those with the same text share a case, which names them. Where the response template does not recover what was said, the case
+the message that it means. Those with the same text share a case, which names them. Other cases hold the
+prompts that it writes, so that a change of the chat template shows. Where the response template does not recover what was said, the case
 expects what was said, so that it fails and shows what is to be mended; `--as-is` keeps it as it is.
 
 Exit codes:
@@ -73,6 +74,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         .map_err(|error| error.explain(option_name))
         .map_err(|error| Failure::Input(format!("{}: {error}", template.name)))?;
     let fixture = fixture(args, &derivation, &place)?;
+    let fixture = args.with_prompts(fixture, (&template, &derivation), &place)?;
     let fixture = match args.as_is {
         true => fixture.as_is(),
         false => fixture,
@@ -101,6 +103,30 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
 }
 
 impl Args {
+    /// The fixture, with the prompts that the chat template writes, if a fixture can name it.
+    fn with_prompts(
+        &self,
+        mut fixture: FirstFixture,
+        (template, derivation): (&ChatTemplate, &Derivation),
+        place: &Path,
+    ) -> Result<FirstFixture, Failure> {
+        let options = &self.source.options;
+        let source = Source::parse(&self.source.source);
+        let (Ok(Source::Path(source)), None) = (source, options.beyond_fixtures()) else {
+            return Ok(fixture);
+        };
+        if !fixture.head.contains_key("derive") {
+            fixture.head.insert("chat_template", relative(&source, place)?);
+            if let Some(now) = options.now {
+                fixture.head.insert("now", now.to_string());
+            }
+        }
+        let fail = |error| Failure::Input(format!("{}: {error}", template.name));
+        fixture
+            .with_prompts(template, &options.base(), derivation)
+            .map_err(fail)
+    }
+
     /// How a file is written that is made of what is read.
     fn output_of(&self) -> Output {
         let source = Source::parse(&self.source.source);

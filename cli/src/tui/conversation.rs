@@ -133,6 +133,15 @@ fn what_is_wrong(failure: &Failure) -> Vec<String> {
             };
             differ(text(expected), text(actual));
         }
+        Failure::Renders { expected, actual } => {
+            let pairs = expected.lines().zip(actual.lines());
+            let at = pairs.take_while(|(expected, actual)| expected == actual).count();
+            let shown = |text: &str| match text.lines().nth(at) {
+                Some(line) => format!("{line:?}, line {}", at + 1),
+                None => format!("nothing more than {at} lines"),
+            };
+            differ(shown(expected), shown(actual));
+        }
         Failure::Reads { expected, actual } => {
             let differs = expected.keys().chain(actual.keys()).find(|key| {
                 let (expected, actual) =

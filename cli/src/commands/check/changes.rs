@@ -16,6 +16,12 @@ pub(super) fn of_values(before: &Value, after: &Value, out: &mut Painted) {
 fn pretty(value: &Value) -> String {
     match value {
         // Events are short, and many.
+        // Texts are read line by line, and it matters how they end.
+        Value::String(text) if text.to_string_lossy().contains('\n') => {
+            let text = text.to_string_lossy();
+            let lines = text.split_inclusive('\n');
+            lines.map(|line| line.replace('\n', "⏎") + "\n").collect()
+        }
         Value::Array(items) => items.iter().map(|item| json::write(item) + "\n").collect(),
         value => json::write_styled(value, &json::Style::pretty(2)) + "\n",
     }

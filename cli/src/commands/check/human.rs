@@ -88,6 +88,10 @@ pub(super) fn details(failure: &Failure, case: &CaseReport, out: &mut Painted) {
             let value = |texts: &[String]| texts.iter().map(String::as_str).collect::<Value>();
             changes::of_values(&value(expected), &value(actual), out);
         }
+        Failure::Renders { expected, actual } => {
+            let value = |text: &String| Value::from(text.as_str());
+            changes::of_values(&value(expected), &value(actual), out);
+        }
         Failure::Parsed { actual, .. } => out.push(&unjinja::json::write(&actual.clone().into())),
         Failure::Cut {
             places,

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use unjinja::chat_template::ChatTemplate;
-use unjinja::check::{ComparisonInput, compare};
+use unjinja::check::{ComparisonInput, compare, drift};
 use unjinja::derive::Derivation;
 use unjinja::{ResponseTemplate, Value, json};
 
@@ -26,7 +26,11 @@ pub(super) enum Standing {
     /// It reads all texts alike: so many.
     Alike(usize),
     /// It reads some otherwise, or none at all, and how.
-    Otherwise(String),
+    Otherwise {
+        how: String,
+        /// What the chat template writes otherwise than when it was made, as far as that shows.
+        changes: Vec<String>,
+    },
 }
 
 /// The one in a file, or the one that came with the chat template, if there is any.
@@ -63,7 +67,12 @@ pub(super) fn compare_with(present: &Present, derivation: &Derivation) -> Standi
     }
     let there = match ResponseTemplate::from_value(&present.value) {
         Ok(there) => there,
-        Err(error) => return Standing::Otherwise(format!("is refused: {error}")),
+        Err(error) => {
+            return Standing::Otherwise {
+                how: format!("is refused: {error}"),
+                changes: Vec::new(),
+            };
+        }
     };
     let mut texts = ComparisonInput::synthetic(&there, derived);
     texts.extend(ComparisonInput::of_derivation(derivation));
@@ -71,10 +80,13 @@ pub(super) fn compare_with(present: &Present, derivation: &Derivation) -> Standi
     let (diverging, total) = (comparison.diverging.len(), texts.len());
     match comparison.smallest {
         None => Standing::Alike(total),
-        Some(smallest) => Standing::Otherwise(format!(
-            "reads {diverging} of {total} texts otherwise than the derived one, such as {:?}",
-            smallest.input.prefix + &smallest.input.output
-        )),
+        Some(smallest) => Standing::Otherwise {
+            how: format!(
+                "reads {diverging} of {total} texts otherwise than the derived one, such as {:?}",
+                smallest.input.prefix + &smallest.input.output
+            ),
+            changes: drift(&there, derivation),
+        },
     }
 }
 
@@ -88,11 +100,18 @@ impl Present {
                 "{name}: the response template that is there reads all of {total} texts as the derived \
                  one does"
             ),
-            Standing::Otherwise(how) => format!(
-                "{name}: the response template that is there {how}: look at the difference with \
-                 `--diff`, and replace it with `{}`",
-                self.replaced_by
-            ),
+            Standing::Otherwise { how, changes } => {
+                let mut statement = format!("{name}: the response template that is there {how}");
+                for change in changes {
+                    statement.push_str(&format!("\n{name}: in the chat template: {change}"));
+                }
+                statement.push_str(&format!(
+                    "\n{name}: look first at what has changed in the chat template, and at the difference with `--diff`; if all is as it should be, \
+                     replace it with `{}`",
+                    self.replaced_by
+                ));
+                statement
+            }
         }
     }
 }
