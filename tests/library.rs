@@ -50,6 +50,8 @@ mod mend;
 #[cfg(all(feature = "check", feature = "grammar"))]
 mod read;
 #[cfg(feature = "check")]
+mod regressions;
+#[cfg(feature = "check")]
 mod roundtrip;
 #[cfg(all(feature = "check", feature = "grammar"))]
 mod synthetic;

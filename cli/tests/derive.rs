@@ -110,7 +110,8 @@ fn the_template_is_printed_and_the_report_beside_it() {
                  a call is `<call>{…}</call>`
                  several calls a turn
       proof      18 of 18 renderings recovered, 1 draft tried
-      spoken     26 of 26 texts that speak of a marker recovered
+      spoken     34 of 34 texts that speak of a marker recovered
+      arguments  54 of 54 kinds of keys, names and values recovered
       damaged    72 of 76 damaged texts recovered
                  0 of 1: reasoning not closed before a call
                  0 of 3: a call's end missing before the next
@@ -254,8 +255,9 @@ fn what_can_not_be_recovered_is_reported() {
                    the prompt ends  "<user>zq012question<end><assistant>"
                    the output is    "<think>One moment, I look it up.</think><call>{\"name\": \"find_pages\", \"arguments\": {\"words\": \"spring tide\", \"most\": 3}}</call><call>{\"name\": \"read_tide\", \"argume"…
                    it also stands for {"thinking":"One moment, I look it up.","tool_calls":[{"type":"function","function":{"name":"find_pages","arguments":{"words":"spring tide","most":3}}},{"type":…
-      spoken     22 of 26 texts that speak of a marker recovered
-                 lost: `<think>` in code, in quotes, bare, in a fence
+      spoken     28 of 34 texts that speak of a marker recovered
+                 lost: `<think>` in code, in quotes, bare, before a comma, in a fence, on a line
+      arguments  54 of 54 kinds of keys, names and values recovered
       damaged    66 of 76 damaged texts recovered
                  15 of 18: the turn's end missing
                  8 of 10: white space added
@@ -480,6 +482,18 @@ fn what_is_there_is_checked_by_what_it_means() {
     assert_eq!(run(&["--force"]).code, 0);
     assert_eq!(check().code, 0);
 
+    // Where the chat template has changed, that is said.
+    fs::write(folder.join("chat.jinja"), PLAIN.replace("<end>", "<stop>")).unwrap();
+    let outcome = check();
+    assert_eq!(outcome.code, 1);
+    for said in [
+        "there.json: `<end>` closed `content`, and is in no rendering; `<stop>` closes it now\n",
+        "there.json: look first whether the chat template is to be so; if it is, replace the response template with `-o there.json --force`\n",
+    ] {
+        assert!(outcome.stderr.contains(said), "{}", outcome.stderr);
+    }
+    fs::write(folder.join("chat.jinja"), PLAIN).unwrap();
+
     fs::write(&file, "{}").unwrap();
     assert_snapshot!(check().all(), @r#"
     ---
@@ -551,7 +565,7 @@ fn the_report_is_json_for_programs() {
         .keys()
         .map(ToString::to_string)
         .collect();
-    assert_snapshot!(keys.join(" "), @"name variant beside template is_whole missing_tokens findings proof refused damage spoken reasons outputs drafts renderings trials response_schema for otherwise");
+    assert_snapshot!(keys.join(" "), @"name variant beside template is_whole recovered missing_tokens findings proof refused damage spoken call_kinds reasons outputs drafts renderings trials response_schema for otherwise");
     assert_eq!(
         report.pointer("/missing_tokens/0"),
         Some(&"eos_token".into())

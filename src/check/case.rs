@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::markers::{common_prefix, common_suffix};
 use crate::remedy::Remedy;
 use crate::response::{ParseError, ResponseTemplate};
 use crate::value::{Object, Value};
@@ -150,7 +151,7 @@ impl Failure {
             Failure::Written { .. } => {
                 "the model writes something else of the conversation than was expected".into()
             }
-            Failure::Renders { .. } => "the chat template renders something else".into(),
+            Failure::Renders { expected, actual } => difference(expected, actual),
             Failure::NotRendered(why) => format!("the chat template does not render this: {why}"),
             Failure::NotRead(why) => format!("the conversation can't be read: {why}"),
             Failure::NotMasked(why) => {
@@ -167,6 +168,35 @@ impl Failure {
         }
     }
 }
+
+/// How a text differs from the one that was expected: from the first piece that does to the last.
+fn difference(expected: &str, actual: &str) -> String {
+    let start = common_prefix(expected, actual);
+    let end = common_suffix(&expected[start..], &actual[start..]);
+    let shown = |text: &str| {
+        let text = &text[start..text.len() - end];
+        match text.char_indices().nth(MAX_SHOWN) {
+            Some((at, _)) => format!("{:?}…", &text[..at]),
+            None => format!("{text:?}"),
+        }
+    };
+    let place = expected[..start].chars().count();
+    let (old, new) = (shown(expected), shown(actual));
+    match (old.as_str(), new.as_str()) {
+        (old, "\"\"") => {
+            format!("the chat template does not render {old} any more, at character {place}")
+        }
+        ("\"\"", new) => {
+            format!("the chat template renders {new}, which is new, at character {place}")
+        }
+        (old, new) => {
+            format!("the chat template rendered {old}, and renders {new} now, at character {place}")
+        }
+    }
+}
+
+/// So many characters are shown of what differs.
+const MAX_SHOWN: usize = 80;
 
 /// What is wrong, in one line.
 impl fmt::Display for Failure {

@@ -36,7 +36,10 @@ pub fn drift(there: &ResponseTemplate, derivation: &Derivation) -> Vec<String> {
     let mut changes = anchors(there, derived, derivation);
     for field in there.fields() {
         let name = field.name();
-        let is_written = derivation.proof.iter().any(|row| row.message.contains_key(name));
+        let is_written = derivation
+            .proof
+            .iter()
+            .any(|row| row.message.contains_key(name));
         if derived.field(name).is_none() && !is_written {
             changes.push(format!("no rendering has `{name}` any more"));
             continue;
@@ -44,7 +47,8 @@ pub fn drift(there: &ResponseTemplate, derivation: &Derivation) -> Vec<String> {
         for (part, verb, now) in [("open", "opened", "opens"), ("close", "closed", "closes")] {
             let old = marker_texts(there, name, part);
             let new = marker_texts(derived, name, part);
-            let is_gone = |marker: &&String| !new.contains(marker) && !is_rendered(derivation, marker);
+            let is_gone =
+                |marker: &&String| !new.contains(marker) && !is_rendered(derivation, marker);
             let gone: Vec<&String> = old.iter().filter(is_gone).collect();
             let came: Vec<&String> = new.iter().filter(|marker| !old.contains(marker)).collect();
             if gone.is_empty() {
@@ -74,7 +78,12 @@ fn anchors(
         texts_of(anchor.as_ref())
     };
     let (old, new) = (texts(there), texts(derived));
-    let is_gone = |anchor: &&String| !derivation.proof.iter().any(|row| row.prefix.contains(*anchor));
+    let is_gone = |anchor: &&String| {
+        !derivation
+            .proof
+            .iter()
+            .any(|row| row.prefix.contains(*anchor))
+    };
     let gone: Vec<&String> = old.iter().filter(is_gone).collect();
     match gone.is_empty() || new.is_empty() {
         true => Vec::new(),
@@ -115,7 +124,8 @@ fn texts_of(value: Option<&Value>) -> Vec<String> {
     };
     let one = std::slice::from_ref(value);
     let all = value.as_array().unwrap_or(one).iter();
-    all.filter_map(|text| text.as_str().map(str::to_owned)).collect()
+    all.filter_map(|text| text.as_str().map(str::to_owned))
+        .collect()
 }
 
 /// An expression without what is no text in it, as far as markers are concerned: `<\|end\|>\s*` is `<|end|> `.
@@ -144,6 +154,9 @@ fn is_rendered(derivation: &Derivation, marker: &str) -> bool {
 }
 
 fn listed(markers: &[&String]) -> String {
-    let quoted: Vec<String> = markers.iter().map(|marker| format!("`{}`", marker.replace('\n', "⏎"))).collect();
+    let quoted: Vec<String> = markers
+        .iter()
+        .map(|marker| format!("`{}`", marker.replace('\n', "⏎")))
+        .collect();
     quoted.join(", ")
 }

@@ -29,9 +29,9 @@ mod drift;
 mod files;
 mod first;
 mod fixture;
+mod prompts;
 mod reader;
 mod regions;
-mod prompts;
 mod report_value;
 mod run;
 mod settings;
@@ -48,8 +48,8 @@ pub use compare::{
     Comparison, ComparisonInput, Divergence, PortTrial, compare, compare_between, compare_for,
 };
 pub use conversation::{CheckedConversation, ConversationCase, ExpectedConversation};
-pub use drift::drift;
 pub use cuts::{Cut, Pieces};
+pub use drift::drift;
 pub use files::{find, is_fixture};
 pub use first::FirstFixture;
 pub use fixture::{Case, Expected, Fixture, FixtureError};

@@ -66,7 +66,13 @@ impl FirstFixture {
             template,
             base,
             thought: thought_key(derivation),
-            tools: self.head.get("tools").cloned(),
+            // One is enough to see how they are written.
+            tool: self
+                .head
+                .get("tools")
+                .and_then(Value::as_array)
+                .and_then(|tools| tools.first())
+                .cloned(),
         };
         let switched = Capabilities::of(template, base)?.variables.into_iter();
         let switched = switched.filter(|variable| variable.switch.is_some());
@@ -80,7 +86,7 @@ impl FirstFixture {
                 self.cases.extend(writer.case(&name, "u", false, variable));
             }
         }
-        let with_tools = WITH_TOOLS.iter().filter(|_| writer.tools.is_some());
+        let with_tools = WITH_TOOLS.iter().filter(|_| writer.tool.is_some());
         for (name, shape) in with_tools {
             self.cases.extend(writer.case(name, shape, true, None));
         }
@@ -101,8 +107,8 @@ struct Writer<'a> {
     template: &'a ChatTemplate,
     base: &'a RenderInput,
     thought: &'a str,
-    /// The tools of the file, if it has some.
-    tools: Option<Value>,
+    /// A tool of the file, if it has some.
+    tool: Option<Value>,
 }
 
 impl Writer<'_> {
@@ -115,9 +121,15 @@ impl Writer<'_> {
         variable: Option<(&str, bool)>,
     ) -> Option<Object> {
         let is_prompt = !shape.ends_with(['a', 't', 'c']);
-        let tools = self.tools.clone().filter(|_| has_tools);
+        let tool = self.tool.iter().filter(|_| has_tools);
+        let tools: Vec<Value> = tool.cloned().collect();
+        let tools = if has_tools {
+            Value::from(tools)
+        } else {
+            Value::Null
+        };
         let mut given = RenderInput {
-            tools: tools.unwrap_or_default(),
+            tools: tools.clone(),
             add_generation_prompt: is_prompt,
             ..self.base.clone()
         };
@@ -131,8 +143,8 @@ impl Writer<'_> {
         })?;
         let mut case = Object::from_iter([("name", name)]);
         case.insert(if is_prompt { "prompt" } else { "conversation" }, messages);
-        if !has_tools && self.tools.is_some() {
-            case.insert("tools", Value::Null);
+        if self.tool.is_some() {
+            case.insert("tools", tools);
         }
         if let Some(variable) = variable {
             case.insert("variables", variable);
@@ -147,7 +159,14 @@ impl Writer<'_> {
             's' => message("system", "You know the harbour."),
             'u' => {
                 asked += 1;
-                message("user", if asked == 1 { "When is high water?" } else { "And tomorrow?" })
+                message(
+                    "user",
+                    if asked == 1 {
+                        "When is high water?"
+                    } else {
+                        "And tomorrow?"
+                    },
+                )
             }
             'a' => message("assistant", if asked > 1 { "At one." } else { "At noon." }),
             't' => {
@@ -170,20 +189,16 @@ impl Writer<'_> {
         messages.map(Value::from).collect()
     }
 
-    /// The first tool, as JSON describes it.
-    fn tool(&self) -> Option<&Value> {
-        let tools = self.tools.as_ref()?.as_array()?;
-        tools.first()?.get("function")
-    }
-
     fn tool_name(&self) -> &str {
-        let name = self.tool().and_then(|tool| tool.get("name")?.as_str());
+        let tool = self.tool.as_ref();
+        let name = tool.and_then(|tool| tool.pointer("/function/name")?.as_str());
         name.unwrap_or_default()
     }
 
-    /// A call of the first tool, with all that it requires.
+    /// A call of the tool, with all that it requires.
     fn call(&self, as_text: bool) -> Value {
-        let required = self.tool().and_then(|tool| tool.pointer("/parameters/required"));
+        let tool = self.tool.as_ref();
+        let required = tool.and_then(|tool| tool.pointer("/function/parameters/required"));
         let required = required.and_then(Value::as_array).unwrap_or_default();
         let required = required.iter().filter_map(Value::as_str);
         let arguments = Object::from_iter(required.map(|name| (name, "Brest")));

@@ -120,7 +120,9 @@ const FULL: &str = r#"{
             "reads": {"messages": [{"role": "user", "content": "Hi"}]},
             "written": ["Ho!<end>"]
         },
-        {"name": "messages of one", "conversation": [{"role": "user"}]}
+        {"name": "messages of one", "conversation": [{"role": "user"}]},
+        {"name": "what is rendered", "conversation": [{"role": "user"}], "renders": "<user><end>"},
+        {"name": "a prompt", "prompt": [{"role": "user"}], "tools": null, "renders": "<user><end><assistant>"}
     ]
 }"#;
 

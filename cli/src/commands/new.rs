@@ -28,7 +28,8 @@ use super::{Failure, input};
 
 The chat template renders conversations, and each becomes a case: what the model would write, and
 the message that it means. Those with the same text share a case, which names them. Other cases hold the
-prompts that it writes, so that a change of the chat template shows. Where the response template does not recover what was said, the case
+prompts that it writes, so that a change of the chat template shows; `-o -` leaves them out, unless `--derive`
+is given, since a fixture names the chat template by its place. Where the response template does not recover what was said, the case
 expects what was said, so that it fails and shows what is to be mended; `--as-is` keeps it as it is.
 
 Exit codes:
@@ -115,8 +116,14 @@ impl Args {
         let (Ok(Source::Path(source)), None) = (source, options.beyond_fixtures()) else {
             return Ok(fixture);
         };
+        // Nobody knows where the standard output goes, and so how the chat template is found from there.
+        if output::is_stdout(place) && !self.derive {
+            return Ok(fixture);
+        }
         if !fixture.head.contains_key("derive") {
-            fixture.head.insert("chat_template", relative(&source, place)?);
+            fixture
+                .head
+                .insert("chat_template", relative(&source, place)?);
             if let Some(now) = options.now {
                 fixture.head.insert("now", now.to_string());
             }

@@ -135,7 +135,9 @@ fn what_is_wrong(failure: &Failure) -> Vec<String> {
         }
         Failure::Renders { expected, actual } => {
             let pairs = expected.lines().zip(actual.lines());
-            let at = pairs.take_while(|(expected, actual)| expected == actual).count();
+            let at = pairs
+                .take_while(|(expected, actual)| expected == actual)
+                .count();
             let shown = |text: &str| match text.lines().nth(at) {
                 Some(line) => format!("{line:?}, line {}", at + 1),
                 None => format!("nothing more than {at} lines"),

@@ -101,16 +101,21 @@ impl Present {
                  one does"
             ),
             Standing::Otherwise { how, changes } => {
-                let mut statement = format!("{name}: the response template that is there {how}");
-                for change in changes {
-                    statement.push_str(&format!("\n{name}: in the chat template: {change}"));
+                let replaced_by = &self.replaced_by;
+                let there = format!("{name}: the response template that is there {how}");
+                if changes.is_empty() {
+                    return format!(
+                        "{there}: look at the difference with `--diff`, and replace it with `{replaced_by}`"
+                    );
                 }
-                statement.push_str(&format!(
-                    "\n{name}: look first at what has changed in the chat template, and at the difference with `--diff`; if all is as it should be, \
-                     replace it with `{}`",
-                    self.replaced_by
-                ));
-                statement
+                let changes = changes.iter();
+                let changes: String = changes
+                    .map(|change| format!("{name}: {change}\n"))
+                    .collect();
+                format!(
+                    "{there}\n{changes}{name}: look first whether the chat template is to be so; if it is, replace the response \
+                     template with `{replaced_by}`"
+                )
             }
         }
     }
