@@ -278,10 +278,8 @@ fn the_gallery_is_mended() {
         if mended.jinja == template.jinja {
             continue;
         }
-        let again = ChatTemplate {
-            jinja: mended.jinja.clone(),
-            ..template.clone()
-        };
+        let mut again = template.clone();
+        again.jinja.clone_from(&mended.jinja);
         let again = mend(&again, &RenderInput::default(), &Fault::ALL[..5]).unwrap();
         let now: Vec<Fault> = mended.outcomes.iter().filter_map(was_mended).collect();
         for outcome in again

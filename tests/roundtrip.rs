@@ -264,10 +264,8 @@ fn ids_that_are_appended_turn_by_turn_are_those_of_the_whole_text() {
             &[Fault::Results, Fault::Questions],
         )
         .unwrap();
-        let template = ChatTemplate {
-            jinja: mended.jinja,
-            ..template
-        };
+        let mut template = template;
+        template.jinja = mended.jinja;
         for (kind, messages) in CONVERSATIONS {
             let found = turn_by_turn(&template, messages, kind == "calls");
             let found = found.map_or_else(|error| error, |()| "the same".to_owned());

@@ -70,6 +70,14 @@ fn contents(stage: &Stage<'_>) -> Vec<Case> {
             what: format!("a call beside content that is {name}"),
             remedy: "look whether there is any: `{{ message.content or '' }}`",
         });
+        // With a thought, some look no further into the content; and earlier turns are another matter.
+        cases.push(Case {
+            lint: Lint::ContentCrashes,
+            level: Level::Error,
+            talk: writer.talk("uqoru"),
+            what: format!("an earlier turn with a call beside content that is {name}"),
+            remedy: "look whether there is any: `{{ message.content or '' }}`",
+        });
     }
     cases
 }

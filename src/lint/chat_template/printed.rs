@@ -34,6 +34,8 @@ fn none(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
         ("uqo", 1, usual),
         ("uc", 1, usual),
         ("ut", 1, Level::Note),
+        // What is done with earlier turns comes later.
+        ("uqoru", 1, usual),
         ("uco", 2, Level::Note),
     ] {
         let talk = stage.talk(shape);
@@ -203,13 +205,15 @@ fn python(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
         let Some(place) = blame::origin(stage, &talk, &sign) else {
             continue;
         };
-        // Some formats are Python throughout.
+        // Some formats are Python throughout, and the template writes such signs itself.
         let before: String = text[..at].chars().rev().take(24).collect();
+        let opening = sign.split(' ').next().unwrap_or_default();
+        let is_format = stage.source().contains(opening);
         let level = match before.contains('"')
             || !before.contains('\'') && what != "the arguments of a call are"
         {
-            true => Level::Warning,
-            false => Level::Note,
+            true if !is_format => Level::Warning,
+            _ => Level::Note,
         };
         report.add(
             Fault::new(

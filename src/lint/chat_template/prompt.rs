@@ -42,14 +42,11 @@ fn ignored(stage: &Stage<'_>, report: &mut Report<'_, '_>, shape: &str) {
     if header.trim().is_empty() || prompt != asked {
         return;
     }
-    let reader = stage.readers(&["add_generation_prompt"]).next();
-    // Where the template ends.
-    let outermost = stage
-        .program
-        .statements
-        .iter()
-        .filter(|statement| statement.block.is_none());
-    let ends = || outermost.max_by_key(|statement| statement.place.start);
+    // Some look first whether it is there at all.
+    let reader = stage.readers(&["add_generation_prompt"]).last();
+    let place = reader.map(|statement| statement.place.clone());
+    let end = stage.source().trim_end().char_indices().last();
+    let end = end.map_or(0, |(at, _)| at);
     report.add(
         Fault::new(
             Lint::PromptIgnored,
@@ -57,7 +54,7 @@ fn ignored(stage: &Stage<'_>, report: &mut Report<'_, '_>, shape: &str) {
             "end the template with `{% if add_generation_prompt %}`, what begins the turn, and `{% endif %}`; otherwise \
              the model has to begin it itself, or goes on with the user's",
         )
-        .at(reader.or_else(ends).map(|statement| statement.place.clone()))
+        .at(place.unwrap_or(end..end))
         .shown_by(&talk)
         .marked(prompt.len()..prompt.len()),
     );
@@ -196,7 +193,22 @@ fn ended(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
         .rsplit_once(&talk.words[0].text)
         .map_or("", |(_, behind)| behind);
     let ends_questions = !behind_question.trim().is_empty();
-    if !end.is_empty() || !behind_last.trim().is_empty() || !ends_questions {
+    if !behind_last.trim().is_empty() || !ends_questions {
+        return;
+    }
+    if !end.is_empty() {
+        report.add(
+            Fault::new(
+                Lint::TurnNotEnded,
+                format!("nothing ends the last answer, though {end:?} ends earlier ones"),
+                "write the same behind the last of the assistant's turns: who trains on whole conversations teaches the \
+                 model else not to stop there",
+            )
+            .level(Level::Note)
+            .at(blame::written(stage, &talk, last))
+            .shown_by(&talk)
+            .marked(text.len()..text.len()),
+        );
         return;
     }
     report.add(
