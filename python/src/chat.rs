@@ -14,7 +14,12 @@ use unjinja::conversation::{
 use unjinja::derive::{DeriveOptions, ModelOutput, derive};
 use unjinja::format::Format;
 use unjinja::grammar::{Grammar, Reasoning, Request, ToolChoice};
+<<<<<<< HEAD
 use unjinja::lint::{Complaint, LintOptions, lint, lint_chat_template};
+=======
+use unjinja::lint::{LintOptions, lint, lint_chat_template};
+use unjinja::mend::{Fault, Outcome, mend};
+>>>>>>> h1
 use unjinja::profile::{Target, language_for};
 use unjinja::{Object, Value, json};
 
@@ -26,13 +31,14 @@ use crate::values::{from_python, to_python};
 
 /// A chat template with its tokens, and with what all of its renderings have in common.
 #[pyclass(frozen, name = "ChatTemplate", module = "unjinja")]
+#[derive(Clone)]
 pub(crate) struct PyChatTemplate {
     template: ChatTemplate,
     base: RenderInput,
 }
 
 /// What is said of a template, with its name before it.
-fn named(template: &ChatTemplate, what: impl std::fmt::Display) -> String {
+pub(crate) fn named(template: &ChatTemplate, what: impl std::fmt::Display) -> String {
     format!("{}: {what}", template.name)
 }
 
@@ -309,8 +315,44 @@ impl PyChatTemplate {
         Ok((to_python(py, &grammar)?, warnings))
     }
 
+<<<<<<< HEAD
     /// What will hurt about a response template of this chat template, or if there is none, about the chat template.
     #[pyo3(signature = (template=None, *, profiles=Vec::new()))]
+=======
+    /// What is wrong with this chat template.
+    fn lint_itself<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let (template, base) = self.cloned();
+        let found = interruptible(py, move || {
+            let options = LintOptions::default().base(base);
+            lint_chat_template(&template, &options).map_err(|error| question(&template, &error))
+        })?;
+        let found = found.map_err(|error| Kind::Render.exception(py, error))?;
+        let found: Vec<Value> = found.iter().map(|complaint| complaint.to_value()).collect();
+        list_to_python(py, &found)
+    }
+
+    /// The template without faults, and what came of each.
+    fn mend<'py>(
+        &self,
+        py: Python<'py>,
+        faults: Vec<String>,
+    ) -> PyResult<(String, Bound<'py, PyList>)> {
+        let named = faults.iter().map(|name| Fault::named(name));
+        let named = named.collect::<Result<Vec<_>, _>>();
+        let faults = named.map_err(|error| PyValueError::new_err(error.to_string()))?;
+        let (template, base) = self.cloned();
+        let mended = interruptible(py, move || {
+            let mended = mend(&template, &base, &faults.concat());
+            mended.map_err(|error| question(&template, &error))
+        })?;
+        let mended = mended.map_err(|error| Kind::Mend.exception(py, error))?;
+        let outcomes: Vec<Value> = mended.outcomes.iter().map(Outcome::to_value).collect();
+        Ok((mended.jinja, list_to_python(py, &outcomes)?))
+    }
+
+    /// What will hurt about a response template of this chat template.
+    #[pyo3(signature = (template, *, profiles=Vec::new()))]
+>>>>>>> h1
     fn lint<'py>(
         &self,
         py: Python<'py>,
@@ -366,7 +408,7 @@ impl PyChatTemplate {
         PyChatTemplate { template, base }
     }
 
-    fn input(
+    pub(crate) fn input(
         &self,
         messages: &Bound<'_, PyAny>,
         tools: Option<&Bound<'_, PyAny>>,
@@ -382,12 +424,19 @@ impl PyChatTemplate {
     }
 
     /// What work on another thread needs.
-    fn cloned(&self) -> (ChatTemplate, RenderInput) {
+    pub(crate) fn cloned(&self) -> (ChatTemplate, RenderInput) {
         (self.template.clone(), self.base.clone())
     }
 }
 
+<<<<<<< HEAD
 fn question(template: &ChatTemplate, error: &RenderError) -> String {
+=======
+pub(crate) fn question(
+    template: &ChatTemplate,
+    error: &unjinja::chat_template::RenderError,
+) -> String {
+>>>>>>> h1
     named(template, format_args!("{}: {error}", error.of_question()))
 }
 

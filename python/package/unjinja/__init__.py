@@ -14,8 +14,13 @@ written.
 
 Reading outputs: `parse_response`, `ResponseParser`, `Completion`, `ResponseTemplate`.
 Working out how: `derive`, `attach`, `convert`, `port`, `lint`, `check`, `grammar`.
+<<<<<<< HEAD
 Chat templates: `caps`, `lint`.
 Whole conversations: `render`, `read`, `mask`, `mask_tokens`, `tagged`.
+=======
+Whole conversations: `render`, `read`, `mask`, `mask_tokens`, `tagged`, `bridge`.
+Chat templates themselves: `lint_chat_template`, `mend`.
+>>>>>>> h1
 
 Chat templates are named by a *source*: a tokenizer that has one, a file, a folder or an id of a model, a
 `ChatTemplate`, or the text of the template itself, which is known by its `{%` or `{{`.
@@ -24,19 +29,27 @@ Errors are exceptions that say what the program says. All are `ValueError`s; see
 """
 
 from ._api import (
+    Bridge,
     Derivation,
     Masked,
+    Mended,
     Ported,
     attach,
+<<<<<<< HEAD
     caps,
+=======
+    bridge,
+>>>>>>> h1
     chat_template,
     check,
     convert,
     derive,
     grammar,
     lint,
+    lint_chat_template,
     mask,
     mask_tokens,
+    mend,
     parse_response,
     port,
     read,
@@ -46,6 +59,7 @@ from ._api import (
     ResponseParser,
 )
 from ._errors import (
+    BridgeError,
     ConvertError,
     DeriveError,
     Error,
@@ -53,6 +67,7 @@ from ._errors import (
     InternalError,
     LoadError,
     MaskError,
+    MendError,
     ParseError,
     ReadError,
     RenderError,
@@ -61,6 +76,8 @@ from ._errors import (
 from ._native import ChatTemplate, ResponseTemplate, __version__
 
 __all__ = [
+    "Bridge",
+    "BridgeError",
     "ChatTemplate",
     "Completion",
     "ConvertError",
@@ -72,6 +89,8 @@ __all__ = [
     "LoadError",
     "MaskError",
     "Masked",
+    "MendError",
+    "Mended",
     "ParseError",
     "Ported",
     "ReadError",
@@ -81,15 +100,21 @@ __all__ = [
     "TemplateError",
     "__version__",
     "attach",
+<<<<<<< HEAD
     "caps",
+=======
+    "bridge",
+>>>>>>> h1
     "chat_template",
     "check",
     "convert",
     "derive",
     "grammar",
     "lint",
+    "lint_chat_template",
     "mask",
     "mask_tokens",
+    "mend",
     "parse_response",
     "port",
     "read",

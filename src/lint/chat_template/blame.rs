@@ -2,9 +2,10 @@
 
 use std::ops::Range;
 
-use crate::chat_template::program::{Kind, Statement, What};
+use crate::chat_template::program::{Kind, Statement, Use, What};
 use crate::chat_template::steps::{Act, Step};
 use crate::markers::common_prefix;
+use crate::value::Value;
 
 use super::stage::{Stage, Traced};
 use super::talk::Talk;
@@ -97,9 +98,26 @@ pub(super) fn dropped(
     if let Some(reader) = undecided() {
         return Some(reader.place.clone());
     }
-    let last = steps.iter().rfind(|step| is_of(step));
-    if let Some(statement) = last.and_then(|step| stage.program.at(&traced.steps.place(step))) {
-        // Or was not come to.
+    // Something else was written in its stead.
+    if let Some(place) = mistaken(stage, &traced, talk, keys, role) {
+        return Some(place);
+    }
+    let holders = steps.iter().filter(|step| is_of(step));
+    let mut holders = holders.filter_map(|step| stage.program.at(&traced.steps.place(step)));
+    // It was kept under a name that nothing reads.
+    let is_forgotten = |statement: &&Statement| match &statement.kind {
+        Kind::Set(name) => {
+            let name = [name.rsplit('.').next().unwrap_or(name)];
+            let mut readers = stage.readers(&name);
+            readers.all(|reader| reader.place == statement.place)
+        }
+        _ => false,
+    };
+    if let Some(statement) = holders.clone().find(is_forgotten) {
+        return Some(statement.place.clone());
+    }
+    if let Some(statement) = holders.next_back() {
+        // Or what would have written it was not come to.
         let place = barrier(stage, &traced, &names, role);
         return Some(place.unwrap_or_else(|| statement.place.clone()));
     }
@@ -131,6 +149,111 @@ pub(super) fn dropped(
     branch
         .or_else(instead)
         .or_else(|| loops().map(|statement| statement.place.clone()))
+}
+
+/// What was written or kept in place of a text that stands under a key, in the branch that messages of a role take: something
+/// under a key that nothing in the conversation has, or whatever stands first behind a condition on the very key.
+fn mistaken(
+    stage: &Stage<'_>,
+    traced: &Traced,
+    talk: &Talk,
+    keys: &[&str],
+    role: &str,
+) -> Option<Place> {
+    let program = &stage.program;
+    let in_branch = |statement: &Statement| {
+        program.around(statement).any(|block| {
+            let opener = &program.statements[block.opened_by];
+            block.branch == 0 && opener.kind == Kind::If && compares(stage, opener, role)
+        })
+    };
+    let makes = |statement: &Statement| matches!(statement.kind, Kind::Print | Kind::Set(_));
+    let looks_first = |used: &Use| {
+        matches!(&used.what, What::Test(_))
+            || matches!(&used.what, What::Filter(name, _) if name == "default")
+    };
+    let is_nowhere = |used: &Use| match &used.what {
+        What::Key(name) => {
+            !program.own_names.contains(name)
+                && !has_key(&talk.messages, name)
+                && !has_key(&talk.tools, name)
+        }
+        _ => false,
+    };
+    let made = program.statements.iter().filter(|statement| {
+        makes(statement) && in_branch(statement) && reaches(stage, traced, statement)
+    });
+    for statement in made {
+        let uses = program.uses_of(statement);
+        let of_loop = uses
+            .iter()
+            .any(|used| matches!(&used.what, What::Variable(name) if name == "loop"));
+        if of_loop || uses.iter().any(looks_first) {
+            continue;
+        }
+        if let Some(used) = uses.iter().find(|used| is_nowhere(used)) {
+            return Some(used.place.clone());
+        }
+    }
+    let asks = |statement: &Statement| {
+        let mut uses = program.uses_of(statement).iter();
+        uses.any(|used| matches!(&used.what, What::Key(name) if keys.contains(&name.as_str())))
+    };
+    let behind = |opener: &Statement| {
+        let mut body = program.statements.iter().filter(|statement| {
+            let mut around = program.around(statement);
+            around.any(|block| {
+                block.branch == 0 && program.statements[block.opened_by].place == opener.place
+            })
+        });
+        match body.clone().any(asks) {
+            true => None,
+            false => body.find(|statement| makes(statement)),
+        }
+    };
+    let mut openers = program.statements.iter().filter(|statement| {
+        let is_taken = statement.kind == Kind::If && traced.tested(statement, true);
+        is_taken && asks(statement) && (in_branch(statement) || compares(stage, statement, role))
+    });
+    let place = openers.find_map(behind)?.place.clone();
+    Some(place)
+}
+
+/// The loop over what stands under a key that a run came to, and never went through.
+pub(super) fn idle_loop(stage: &Stage<'_>, talk: &Talk, keys: &[&str]) -> Option<Place> {
+    let traced = stage.trace(talk);
+    let steps = || {
+        traced
+            .steps
+            .all()
+            .iter()
+            .map(|step| traced.steps.place(step))
+    };
+    let mut loops = stage
+        .readers(keys)
+        .filter(|statement| statement.kind == Kind::For && reaches(stage, &traced, statement));
+    let is_within = |opener: &Statement, place: &Place| {
+        let statement = stage.program.at(place);
+        statement.is_some_and(|statement| {
+            let mut around = stage.program.around(statement);
+            around.any(|block| {
+                block.branch == 0 && stage.program.statements[block.opened_by].place == opener.place
+            })
+        })
+    };
+    let idle = loops.find(|opener| !steps().any(|place| is_within(opener, &place)))?;
+    Some(idle.place.clone())
+}
+
+/// Whether one of several values has a key, however deep.
+fn has_key(values: &[Value], name: &str) -> bool {
+    values.iter().any(|value| match value {
+        Value::Object(object) => object
+            .iter()
+            .any(|(key, value)| key == name || has_key(std::slice::from_ref(value), name)),
+        Value::Array(array) => has_key(array, name),
+        _ => false,
+    })
 }
 
 /// The statement that picks some of what stands under a key, or else goes through all of it.
@@ -267,7 +390,16 @@ pub(super) fn parted(stage: &Stage<'_>, one: &Talk, other: &Talk, at: usize) -> 
         outcomes[0] != outcomes[1]
     };
     let all: Vec<&Statement> = own.iter().chain(&others).copied().collect();
-    let deciding = all.iter().find(differs).or(all.first());
+    // Or what was written chooses by itself.
+    let chooses = |statement: &&&Statement| {
+        let mut uses = program.uses_of(statement).iter();
+        uses.any(|used| used.is_chosen)
+    };
+    let writers = [a, b];
+    let deciding = all.iter().find(differs);
+    let deciding = deciding
+        .or_else(|| writers.iter().find(chooses))
+        .or(all.first());
     deciding.map(|opener| opener.place.clone()).or(Some(first))
 }
 

@@ -4,7 +4,7 @@ use crate::analysis::probe::with;
 use crate::chat_template::REASONING_KEYS;
 use crate::chat_template::program::{Kind, What};
 use crate::lint::{Level, Lint};
-use crate::markers::pieces;
+use crate::markers::{is_marker, pieces};
 use crate::value::{Value, object};
 
 use super::blame;
@@ -202,7 +202,9 @@ fn thought_not_closed(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
         .map_or(0, |at| marked(&without[question.0.min(at)..at]));
     let opened = marked(&text[question.0 + question.1..thought.0]);
     let between = &text[thought.0 + thought.1..answer.0];
-    let opens = opened > header || asked.contains("<think>");
+    let opens = opened > header
+        || asked.contains("<think>")
+        || opens_thought(&text[question.0 + question.1..thought.0]);
     if opens && between.trim().is_empty() {
         report.add(
             Fault::new(
@@ -215,6 +217,15 @@ fn thought_not_closed(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
             .marked(thought.0..answer.0 + answer.1),
         );
     }
+}
+
+/// Whether a text ends with a marker that speaks of thoughts.
+fn opens_thought(before: &str) -> bool {
+    let last = pieces(before.trim_end()).last().unwrap_or_default();
+    let names = ["think", "thought", "reason"];
+    is_marker(last)
+        && !last.contains('/')
+        && names.iter().any(|name| last.to_lowercase().contains(name))
 }
 
 fn calls(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
@@ -300,21 +311,45 @@ fn rewritten(stage: &Stage<'_>, report: &mut Report<'_, '_>, talk: &Talk, word: 
 
 /// Calls are never rendered, and yet the template speaks of them.
 fn no_calls(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
-    let talk = stage.talk("uco");
-    let reader = stage.readers(&["tool_calls"]).next();
-    let (Some(reader), Some(text)) = (reader, stage.text(&talk)) else {
+    let mut talk = stage.talk("uco");
+    let Some(reader) = stage.readers(&["tool_calls"]).next() else {
         return;
+    };
+    // That tools can't be rendered is another fault.
+    if stage.text(&talk).is_none() {
+        talk.tools.clear();
+    }
+    let text = match &*stage.render(&talk) {
+        Ok(text) => text.clone(),
+        Err(error) => {
+            // What it refuses by itself, it has thought of.
+            if !error.is_raised() && !error.is_exhausted() {
+                report.add(
+                    Fault::new(
+                        Lint::ArgumentsCrash,
+                        format!("calls can't be rendered in any form: {}", error.message()),
+                        "write calls with `call.function.name` and `call.function.arguments | tojson`",
+                    )
+                    .at(stage.place_of(error))
+                    .shown_by(&talk),
+                );
+            }
+            return;
+        }
     };
     let Some(word) = lost(&text, talk.words_of(WordKind::Value)) else {
         return;
     };
-    let place = blame::dropped(
-        stage,
-        &talk,
-        &word.text,
-        &["tool_calls", "arguments"],
-        "assistant",
-    );
+    // A loop that is come to and never gone through, or else what keeps the template from it.
+    let place = blame::idle_loop(stage, &talk, &["tool_calls"]).or_else(|| {
+        blame::dropped(
+            stage,
+            &talk,
+            &word.text,
+            &["tool_calls", "arguments"],
+            "assistant",
+        )
+    });
     report.add(
         Fault::new(
             Lint::CallDropped,
@@ -622,7 +657,13 @@ fn tools(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
         if text.contains(&word) {
             continue;
         }
-        let place = blame::dropped(stage, &talk, &word, &[key], "system");
+        // What writes the tool's name leaves out the rest.
+        let named = text.find(&writer.word("lookup", 1));
+        let place = match key {
+            "tools" => None,
+            _ => named.and_then(|at| blame::written(stage, &talk, at)),
+        };
+        let place = place.or_else(|| blame::dropped(stage, &talk, &word, &[key], "system"));
         report.add(
             Fault::new(
                 Lint::ToolDropped,

@@ -22,7 +22,7 @@ mod words;
 
 use std::ops::Range;
 
-use crate::chat_template::{ChatTemplate, RenderError};
+use crate::chat_template::{ChatTemplate, RenderError, RenderInput};
 use crate::diagnostic::Diagnostic;
 use crate::markers::common_prefix;
 use crate::position::Position;
@@ -115,7 +115,8 @@ pub fn lint_chat_template(
     options: &LintOptions<'_>,
 ) -> Result<Vec<Complaint>, RenderError> {
     let prepared = template.prepare();
-    let (stage, error) = Stage::new(template, &prepared, &options.base)?;
+    let base = with_tokens(template, &options.base);
+    let (stage, error) = Stage::new(template, &prepared, &base)?;
     let mut report = Report {
         stage: &stage,
         complaints: Complaints::default(),
@@ -124,7 +125,7 @@ pub fn lint_chat_template(
         if error.is_exhausted() {
             return Err(error);
         }
-        report.add(question_crashes(&error));
+        report.add(question_crashes(&stage, &error));
     } else {
         for check in RENDERING {
             check(&stage, &mut report);
@@ -142,13 +143,27 @@ pub fn lint_chat_template(
     }
 }
 
-fn question_crashes(error: &RenderError) -> Fault<'_> {
+/// What all renderings have in common, with tokens of no model's where it is not known which begin and end texts: whoever
+/// renders has them beside the template.
+fn with_tokens(template: &ChatTemplate, base: &RenderInput) -> RenderInput {
+    let mut base = base.clone();
+    let origins = &template.origins;
+    if template.bos_token.is_none() && origins.bos_token.is_none() {
+        base.bos_token.get_or_insert_with(|| "<bos>".to_owned());
+    }
+    if template.eos_token.is_none() && origins.eos_token.is_none() {
+        base.eos_token.get_or_insert_with(|| "<eos>".to_owned());
+    }
+    base
+}
+
+fn question_crashes<'f>(stage: &Stage<'_>, error: &RenderError) -> Fault<'f> {
     Fault::new(
         Lint::QuestionCrashes,
         format!("not even a question can be rendered: {}", error.message()),
         "mend this first: all else that is found out by rendering waits for it",
     )
-    .at(error.place().map(|place| place..place))
+    .at(stage.place_of(error))
 }
 
 /// Another template of the same model should be the same.

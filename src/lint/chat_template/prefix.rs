@@ -85,7 +85,6 @@ fn of_kind(
                 .shown_by(&after)
                 .marked(at.bytes..at.bytes + is.len()),
         );
-        return;
     }
 }
 

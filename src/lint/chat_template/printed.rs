@@ -16,6 +16,7 @@ pub(super) fn check(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
     none(stage, report);
     parts(stage, report);
     python(stage, report);
+    nested(stage, report);
     escaped(stage, report);
     json_twice(stage, report);
 }
@@ -34,6 +35,8 @@ fn none(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
         ("uqo", 1, usual),
         ("uc", 1, usual),
         ("ut", 1, Level::Note),
+        // What is done with earlier turns comes later.
+        ("uqoru", 1, usual),
         ("uco", 2, Level::Note),
     ] {
         let talk = stage.talk(shape);
@@ -203,13 +206,15 @@ fn python(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
         let Some(place) = blame::origin(stage, &talk, &sign) else {
             continue;
         };
-        // Some formats are Python throughout.
+        // Some formats are Python throughout, and the template writes such signs itself.
         let before: String = text[..at].chars().rev().take(24).collect();
+        let opening = sign.split(' ').next().unwrap_or_default();
+        let is_format = stage.source().contains(opening);
         let level = match before.contains('"')
             || !before.contains('\'') && what != "the arguments of a call are"
         {
-            true => Level::Warning,
-            false => Level::Note,
+            true if !is_format => Level::Warning,
+            _ => Level::Note,
         };
         report.add(
             Fault::new(
@@ -223,6 +228,44 @@ fn python(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
             .marked(at..at + sign.len()),
         );
     }
+}
+
+/// An argument that is an object or a list, in a format that writes each argument by itself.
+fn nested(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
+    if !stage.takes_calls || stage.writer.form.arguments_as_text {
+        return;
+    }
+    let writer = &stage.writer;
+    let (key, inner) = (writer.word("key", 1), writer.word("key", 2));
+    let object = |key: &str, value: Value| Value::from(Object::from_iter([(key, value)]));
+    let value = Value::from(writer.word("Value", 1));
+    let talk_of = |argument: Value| {
+        let call = writer.call(1, object(&key, argument));
+        stage
+            .talk("uco")
+            .changed(1, |turn| with(turn, "tool_calls", vec![call]))
+    };
+    // A text in quotes of Python's is one of a format that is Python throughout.
+    let plain = stage.text(&talk_of(value.clone())).unwrap_or_default();
+    if plain.contains(&format!("'{}'", writer.word("Value", 1))) {
+        return;
+    }
+    let talk = talk_of(object(&inner, value));
+    let sign = format!("{{'{inner}'");
+    let found = stage.text(&talk).and_then(|text| text.find(&sign));
+    let Some((at, place)) = found.zip(blame::origin(stage, &talk, &sign)) else {
+        return;
+    };
+    report.add(
+        Fault::new(
+            Lint::PythonPrinted,
+            "an argument that is an object is printed as Python shows it, not as JSON",
+            "put `| tojson` behind values that are no texts: `{{ value if value is string else value | tojson }}`",
+        )
+        .at(place)
+        .shown_by(&talk)
+        .marked(at..at + sign.len()),
+    );
 }
 
 /// What HTML and JavaScript have other signs for.

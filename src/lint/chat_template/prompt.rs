@@ -1,7 +1,7 @@
 //! Whether a prompt is the beginning of the turn that it asks for, and whether turns end.
 
 use crate::lint::{Level, Lint};
-use crate::markers::{common_prefix, same_end};
+use crate::markers::{common_prefix, pieces, same_end};
 
 use super::blame;
 use super::stage::Stage;
@@ -42,14 +42,11 @@ fn ignored(stage: &Stage<'_>, report: &mut Report<'_, '_>, shape: &str) {
     if header.trim().is_empty() || prompt != asked {
         return;
     }
-    let reader = stage.readers(&["add_generation_prompt"]).next();
-    // Where the template ends.
-    let outermost = stage
-        .program
-        .statements
-        .iter()
-        .filter(|statement| statement.block.is_none());
-    let ends = || outermost.max_by_key(|statement| statement.place.start);
+    // Some look first whether it is there at all.
+    let reader = stage.readers(&["add_generation_prompt"]).last();
+    let place = reader.map(|statement| statement.place.clone());
+    let end = stage.source().trim_end().char_indices().last();
+    let end = end.map_or(0, |(at, _)| at);
     report.add(
         Fault::new(
             Lint::PromptIgnored,
@@ -57,7 +54,7 @@ fn ignored(stage: &Stage<'_>, report: &mut Report<'_, '_>, shape: &str) {
             "end the template with `{% if add_generation_prompt %}`, what begins the turn, and `{% endif %}`; otherwise \
              the model has to begin it itself, or goes on with the user's",
         )
-        .at(reader.or_else(ends).map(|statement| statement.place.clone()))
+        .at(place.unwrap_or(end..end))
         .shown_by(&talk)
         .marked(prompt.len()..prompt.len()),
     );
@@ -190,13 +187,41 @@ fn ended(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
     let behind_last = &text[last + lengths[3]..];
     // What a question begins with; the rest of what stands before it ends the answer.
     let header = same_end(&text[..question], behind_answer);
-    let end = behind_answer[..behind_answer.len() - header].trim();
+    // No marker is cut in two.
+    let cut = behind_answer.len() - header;
+    let ends = pieces(behind_answer).scan(0, |end, piece| {
+        *end += piece.len();
+        Some(*end)
+    });
+    let cut = ends.filter(|end| *end >= cut).min().unwrap_or(cut);
+    let end = match header {
+        0 => behind_answer.trim(),
+        _ => behind_answer[..cut].trim(),
+    };
     let asked = stage.text(&stage.talk("u")).unwrap_or_default();
     let behind_question = asked
         .rsplit_once(&talk.words[0].text)
         .map_or("", |(_, behind)| behind);
     let ends_questions = !behind_question.trim().is_empty();
-    if !end.is_empty() || !behind_last.trim().is_empty() || !ends_questions {
+    if !behind_last.trim().is_empty() {
+        return;
+    }
+    if !end.is_empty() {
+        report.add(
+            Fault::new(
+                Lint::TurnNotEnded,
+                format!("nothing ends the last answer, though {end:?} ends earlier ones"),
+                "write the same behind the last of the assistant's turns: who trains on whole conversations teaches the \
+                 model else not to stop there",
+            )
+            .level(Level::Note)
+            .at(blame::written(stage, &talk, last))
+            .shown_by(&talk)
+            .marked(text.len()..text.len()),
+        );
+        return;
+    }
+    if !ends_questions {
         return;
     }
     report.add(

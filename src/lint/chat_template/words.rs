@@ -116,10 +116,11 @@ const KINDS: [&str; 10] = [
 
 fn conditions(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
     for (number, statement) in stage.program.statements.iter().enumerate() {
-        let Some((text, used)) = compared_words(stage, statement) else {
+        let raises = raises(stage, number) || calls_raise(stage, statement);
+        let Some((text, used)) = compared_words(stage, statement, raises) else {
             continue;
         };
-        match raises(stage, number) {
+        match raises {
             true => report.add(
                 Fault::new(
                     Lint::RaisesOnWords,
@@ -151,7 +152,11 @@ fn conditions(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
 }
 
 /// A text that is no marker, and that a statement looks for in a conversation's words.
-fn compared_words(stage: &Stage<'_>, statement: &Statement) -> Option<(String, blame::Place)> {
+fn compared_words(
+    stage: &Stage<'_>,
+    statement: &Statement,
+    raises: bool,
+) -> Option<(String, blame::Place)> {
     if !matches!(statement.kind, Kind::If | Kind::Print | Kind::Set(_)) {
         return None;
     }
@@ -160,12 +165,14 @@ fn compared_words(stage: &Stage<'_>, statement: &Statement) -> Option<(String, b
         let What::Comparison(comparison) = &used.what else {
             return None;
         };
-        let text = words(stage, comparison)?;
+        let text = words(stage, comparison, raises)?;
         Some((text, used.place.clone()))
     })
 }
 
-fn words(stage: &Stage<'_>, comparison: &Comparison) -> Option<String> {
+/// The text that is looked for. A short one may be about the form of a text, unless that has to be all of it, or the
+/// conversation is refused for it.
+fn words(stage: &Stage<'_>, comparison: &Comparison, raises: bool) -> Option<String> {
     let about = |names: &[&str]| {
         comparison
             .of
@@ -191,7 +198,12 @@ fn words(stage: &Stage<'_>, comparison: &Comparison) -> Option<String> {
         let letters = text.chars().filter(|c| c.is_alphabetic()).count();
         // A marker that the template itself writes is one of its format.
         let is_own = is_marked(text) && stage.source().matches(text.trim()).count() > 1;
-        letters > 2 && !is_own
+        let is_enough = match comparison.is_partial {
+            true if raises => !text.trim().is_empty(),
+            true => letters > 2,
+            false => letters > 0,
+        };
+        is_enough && !is_own
     };
     comparison
         .texts
@@ -209,6 +221,12 @@ fn is_marked(text: &str) -> bool {
         || text.ends_with(['>', ':'])
 }
 
+/// Whether a statement calls `raise_exception` itself.
+fn calls_raise(stage: &Stage<'_>, statement: &Statement) -> bool {
+    let mut uses = stage.program.uses_of(statement).iter();
+    uses.any(|used| matches!(&used.what, What::Function(name, _) if name == "raise_exception"))
+}
+
 /// Whether a statement's first branch calls `raise_exception`.
 fn raises(stage: &Stage<'_>, number: usize) -> bool {
     let own = |statement: &Statement| {
@@ -219,13 +237,7 @@ fn raises(stage: &Stage<'_>, number: usize) -> bool {
         .program
         .statements
         .iter()
-        .filter(|statement| own(statement))
-        .any(|statement| {
-            let mut uses = stage.program.uses_of(statement).iter();
-            uses.any(
-                |used| matches!(&used.what, What::Function(name, _) if name == "raise_exception"),
-            )
-        })
+        .any(|statement| own(statement) && calls_raise(stage, statement))
 }
 
 /// Texts that hold a marker of the template.
