@@ -135,7 +135,10 @@ def lenient(template: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def loosened(tool: Mapping[str, Any]) -> dict[str, Any]:
-    """The tool with arguments of any kind: those of a tool that is not strict are free."""
+    """The tool with arguments of any kind, as those of a tool that is not strict are. Their names are kept, since some formats can't hold
+    others."""
     result = copy.deepcopy(dict(tool))
-    result.get("function", result)["parameters"] = {"type": "object"}
+    function = result.get("function", result)
+    declared = (function.get("parameters") or {}).get("properties") or {}
+    function["parameters"] = {"type": "object", "properties": {name: {} for name in declared}, "additionalProperties": True}
     return result
