@@ -174,17 +174,16 @@ def test_what_the_prompt_has_begun_is_minded():
     assert put_together(streamed(made, asked, given)) == ("Why not?", "Well.", [])
 
 
-@pytest.mark.parametrize("cut", [1, 8, 30, len(cases.OTHER) - 10])
-def test_a_call_that_is_cut_off_is_not_handed_out_whole(cut):
+@pytest.mark.parametrize("cut", [1, 8, 30, len(cases.OTHER) - 8])
+def test_a_call_that_is_cut_off_is_not_handed_out(cut):
     tok, asked = tokenizer(), request()
     given = steps(tok, cases.CALL + cases.OTHER[:cut])
     whole = at_once(parser(tok, asked), asked, given)
     assert whole[2] == [("weather", {"city": "Brest", "days": 2})]
     pieces = [piece for delta in streamed(parser(tok, asked), asked, given) for piece in delta.tool_calls]
     begun = "".join(piece.function.arguments or "" for piece in pieces if piece.index == 1)
-    # What is sent can't be taken back; it is no JSON, and the reason why it ends tells.
-    with pytest.raises(ValueError):
-        json.loads(begun)
+    # What is sent can't be taken back; the reason why it ends tells.
+    assert begun in '{"city": "Brest"}'
 
 
 def test_a_call_that_only_the_end_of_the_turn_closes_is_whole():
@@ -193,6 +192,19 @@ def test_a_call_that_only_the_end_of_the_turn_closes_is_whole():
         # JSON says itself where it ends.
         given = steps(tok, cases.CALL[: -len("</call>")], stop)
         assert len(at_once(parser(tok, asked), asked, given)[2]) == calls
+
+
+def test_a_call_that_can_not_be_read_is_left_out():
+    tok, asked = tokenizer(), request()
+    given = steps(tok, "Well." + cases.CALL.replace("}</call>", "</call>") + cases.OTHER, "<end>")
+    assert at_once(parser(tok, asked), asked, given) == ("", "Well.", [("tides", {"city": "Brest"})])
+
+
+def test_what_closes_a_call_is_text_in_a_string():
+    tok, asked = tokenizer(), request()
+    given = steps(tok, cases.CALL.replace("Brest", "a </call> b"), "<end>")
+    want = ("", "", [("weather", {"city": "a </call> b", "days": 2})])
+    assert at_once(parser(tok, asked), asked, given) == put_together(streamed(parser(tok, asked), asked, given)) == want
 
 
 def test_without_tools_to_be_parsed_calls_are_text():

@@ -219,7 +219,23 @@ class UnjinjaParser(hf.ResponseTemplateParser):
         model_output_token_ids: Sequence[int] = (),
     ) -> tuple[str | None, str | None, list[FunctionCall] | None]:
         self._is_stopped = self._stops(model_output_token_ids)
-        return super().parse(model_output, request, enable_auto_tools, model_output_token_ids)
+        if not self._reads_calls(request, enable_auto_tools):
+            return super().parse(model_output, request, enable_auto_tools, model_output_token_ids)
+        self._initialize_history_tool_call_cnt(request)
+        delta = self._stream_of(sends_thoughts=True, new_id=str).feed(model_output, finished=True)
+        calls = [
+            FunctionCall(id=self._new_tool_call_id(name), name=name, arguments=arguments)
+            for name, arguments in self._whole_calls(model_output)
+        ]
+        return (delta.reasoning, delta.content, calls or None) if delta else (None, None, calls or None)
+
+    def _whole_calls(self, output: str) -> list[tuple[str, str]]:
+        """Names and arguments of the calls that can be read and are not cut off. While they are written, that can't be known of them."""
+        unfinished = "keep" if self._is_stopped else "drop"
+        parser = ResponseParser(self._template, self._prefix, unfinished=unfinished, **self._reading())
+        events = parser.feed(output) + parser.finalize()[1]
+        closed = [event for event in events if event["type"] == "region_close" and event["field"] == hf.TOOL_FIELD]
+        return [call for event in closed for call in hf._to_tool_calls(event["value"])]
 
     def parse_delta(self, delta_text: str, delta_token_ids: list[int], *args: Any, **kwargs: Any) -> DeltaMessage | None:
         self._is_stopped = self._stops(delta_token_ids)
@@ -230,16 +246,20 @@ class UnjinjaParser(hf.ResponseTemplateParser):
             return super()._new_stream(
                 request, enable_auto_tools=enable_auto_tools, include_reasoning=include_reasoning
             )
-        completion = Completion(
-            self._template, self._prefix, tools=self._tools, reasoning="reasoning", on_malformed="event"
-        )
+        return self._stream_of(sends_thoughts=include_reasoning, new_id=self._new_tool_call_id)
+
+    def _stream_of(self, *, sends_thoughts: bool, new_id: Callable[[str], str]) -> _Stream:
         return _Stream(
-            completion,
+            Completion(self._template, self._prefix, reasoning="reasoning", **self._reading()),
             parses_thoughts=self._reasoning_parser is not None,
-            sends_thoughts=include_reasoning,
-            new_id=self._new_tool_call_id,
+            sends_thoughts=sends_thoughts,
+            new_id=new_id,
             is_cut_off=lambda: not self._is_stopped,
         )
+
+    def _reading(self) -> dict[str, Any]:
+        """Nobody is served an error for what a model wrote: what can't be read is left out. No delimiter counts in a string of JSON."""
+        return {"tools": self._tools, "on_malformed": "event", "body_aware_close": True}
 
     def _reads_calls(self, request: Any, enable_auto_tools: bool) -> bool:
         """Whether calls are read as calls. If not they are text, as vLLM's own parser has it."""
