@@ -17,11 +17,12 @@ from vllm.entrypoints.openai.chat_completion.protocol import ChatCompletionReque
 from vllm.exceptions import VLLMValidationError  # noqa: E402
 from vllm.parser import ParserManager  # noqa: E402
 from vllm.parser import response_template as hf  # noqa: E402
+from vllm.plugins import load_general_plugins  # noqa: E402
 
 import unjinja.engines  # noqa: E402
 from unjinja.engines import served  # noqa: E402
 
-unjinja.engines.vllm()
+load_general_plugins()
 
 
 def tokenizer(jinja=cases.JINJA, bos="<s>", eos="<end>", specials=()):

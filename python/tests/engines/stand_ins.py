@@ -4,6 +4,7 @@ The engines' wheels have to be installed, `pip install --no-deps vllm==0.33.0 sg
 Python files suffice. What is asked is run as it is published: their parsers, protocols, serving code and grammar engine.
 """
 
+import abc
 import importlib.abc
 import importlib.machinery
 import importlib.util
@@ -12,7 +13,7 @@ import sys
 import types
 
 
-class Anything(type):
+class Anything(abc.ABCMeta):
     """A class that has every attribute, and can be the base of anything."""
 
     def __getattr__(cls, name):
@@ -77,7 +78,7 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 # What needs a GPU, or is compiled for one, and that no parser looks at.
 NEED_A_GPU = {
     "vllm": ["vllm.distributed", "vllm.model_executor", "vllm.config", "vllm._C"],
-    "sglang": [],
+    "sglang": ["sglang.kernels", "sglang.srt.distributed", "sglang.srt.layers"],
 }
 
 
@@ -86,7 +87,7 @@ def stand_in(engine):
     if importlib.util.find_spec(engine) is None:
         return f"the wheel of {engine} is not here"
     names = list(NEED_A_GPU[engine])
-    names += [name for name in ("torch", "triton") if importlib.util.find_spec(name) is None]
+    names += [name for name in ("torch", "torchvision", "triton") if importlib.util.find_spec(name) is None]
     sys.meta_path.insert(0, Finder(names))
     return None
 

@@ -26,17 +26,30 @@ class Served:
     """Its chat template."""
     template: dict[str, Any]
     """The response template that was derived from it."""
+    thoughts: tuple[str, str] | None
+    """What opens and closes thoughts, if the model writes any."""
 
     def structural_tag(
-        self, tools: Sequence[Mapping[str, Any]], *, choice: str, parallel: bool, prefix: str
+        self,
+        tools: Sequence[Mapping[str, Any]],
+        *,
+        choice: str,
+        parallel: bool,
+        prefix: str = "",
+        reasoning: str = "auto",
     ) -> dict[str, Any]:
-        """What the model may write after the prompt `prefix`, thoughts included, as a structural tag.
+        """What the model may write after the prompt `prefix` as a structural tag. Arguments of tools that are not strict are free.
 
-        `choice` is `auto`, `required`, or the name of a tool. Raises a `GrammarError` where the format has no calls, or can't hold
-        those of a tool.
+        `choice` is `auto`, `required`, or the name of a tool; `reasoning` is `off` for what comes behind thoughts. Raises a
+        `GrammarError` where the format has no calls, or can't hold those of a tool.
         """
         tag, _ = self.chat.grammar(
-            list(tools), format="structural-tag", tool_choice=choice, parallel=parallel, prefix=prefix
+            [tool if _is_strict(tool) else _loosened(tool) for tool in tools],
+            format="structural-tag",
+            tool_choice=choice,
+            parallel=parallel,
+            prefix=prefix,
+            reasoning=reasoning,
         )
         return tag
 
@@ -58,7 +71,7 @@ def served(tokenizer: Any, engine: str, validate: Callable[[dict[str, Any]], Any
             _known[key] = None
             derivation = derive(chat, profile=engine)
             validate(derivation.template)
-            _known[key] = Served(chat, derivation.template)
+            _known[key] = Served(chat, derivation.template, _thoughts(derivation))
             level = logging.INFO if derivation.is_whole else logging.WARNING
             log.log(level, "%s", _proved(derivation, chat, key))
         return _known[key]
@@ -101,6 +114,12 @@ def _digest(engine: str, chat: ChatTemplate) -> str:
     return hashlib.sha256(what.encode("utf-8", "surrogatepass")).hexdigest()
 
 
+def _thoughts(derivation: Derivation) -> tuple[str, str] | None:
+    found = derivation.report["findings"].get("reasoning") or {}
+    around = [(found.get(end) or "").strip() for end in ("open", "close")]
+    return (around[0], around[1]) if all(around) else None
+
+
 def _name(tokenizer: Any) -> str:
     return str(getattr(tokenizer, "name_or_path", None) or type(tokenizer).__name__)
 
@@ -134,9 +153,13 @@ def lenient(template: Mapping[str, Any]) -> dict[str, Any]:
     return result
 
 
-def loosened(tool: Mapping[str, Any]) -> dict[str, Any]:
-    """The tool with arguments of any kind, as those of a tool that is not strict are. Their names are kept, since some formats can't hold
-    others."""
+def _is_strict(tool: Mapping[str, Any]) -> bool:
+    function = tool.get("function")
+    return bool(tool.get("strict") or (isinstance(function, Mapping) and function.get("strict")))
+
+
+def _loosened(tool: Mapping[str, Any]) -> dict[str, Any]:
+    """The tool with arguments of any kind. Their names are kept, since some formats can't hold others."""
     result = copy.deepcopy(dict(tool))
     function = result.get("function", result)
     declared = (function.get("parameters") or {}).get("properties") or {}

@@ -29,7 +29,7 @@ from vllm.tool_parsers.structural_tag_registry import resolve_tool_strictness
 
 from .._api import Completion, ResponseParser
 from .._errors import Error
-from .served import Served, lenient, loosened, served
+from .served import Served, lenient, served
 
 NAME = "unjinja"
 
@@ -82,6 +82,19 @@ class UnjinjaReasoningParser(hf.ResponseTemplateReasoningParser):
         super().__init__(tokenizer, *args, response_template=response_template, **kwargs)
         self._given = response_template
         self._watch: _Watch | None = None
+
+    @property
+    def reasoning_start_str(self) -> str | None:
+        return super().reasoning_start_str or self._around(0)
+
+    @property
+    def reasoning_end_str(self) -> str | None:
+        return super().reasoning_end_str or self._around(1)
+
+    def _around(self, end: int) -> str | None:
+        """What opens or closes thoughts, where the response template has a pattern for it."""
+        format = _format(self.model_tokenizer) if hf.THINKING_FIELD in self.response_template.fields else None
+        return format.thoughts[end] if format and format.thoughts else None
 
     def is_reasoning_end_streaming(self, input_ids: Sequence[int], delta_ids: Iterable[int]) -> bool:
         if hf.THINKING_FIELD not in self.response_template.fields:
@@ -202,11 +215,11 @@ class UnjinjaParser(hf.ResponseTemplateParser):
             named = choice != "required"
             guarantee = ("named tool choice" if named else "required tool choice", "tool_choice")
             # One call of a tool that is named is all that is asked for.
-            return *guarantee, choice, parallel and not named, _strict_alone(tools)
+            return *guarantee, choice, parallel and not named, hf._as_tool_dicts(tools)
         if tools is not None and envs.VLLM_ENFORCE_STRICT_TOOL_CALLING:
-            return "strict tools", "tools", choice, parallel, _strict_alone(tools)
+            return "strict tools", "tools", choice, parallel, hf._as_tool_dicts(tools)
         if not parallel:
-            return "parallel_tool_calls=False", "parallel_tool_calls", choice, False, _strict_alone(request.tools)
+            return "parallel_tool_calls=False", "parallel_tool_calls", choice, False, hf._as_tool_dicts(request.tools)
         return None
 
     # ---- reading
@@ -343,13 +356,6 @@ def _choice(request: Any) -> str:
     if not hf._is_named_tool_choice(request):
         return choice if isinstance(choice, str) else "auto"
     return getattr(choice, "name", None) or choice.function.name
-
-
-def _strict_alone(tools: Iterable[Any]) -> list[dict[str, Any]]:
-    """The tools, with the parameters of those alone that are strict."""
-    return [
-        tool if hf._tool_is_strict(tool) else loosened(tool) for tool in hf._as_tool_dicts(list(tools))
-    ]
 
 
 def _stop_ids(tokenizer: Any) -> frozenset[int]:
