@@ -90,3 +90,35 @@ def expected(expect):
 def alike(one, other):
     """Whether two messages are alike but for white space around their texts."""
     return [part.strip() for part in one[:2]] == [part.strip() for part in other[:2]] and one[2] == other[2]
+
+
+def with_calls(rows):
+    """Of each format, a conversation with one call and one with two."""
+    chosen = {}
+    for row in rows:
+        if row["scenario"] in ("call", "parallel") and "tool_calls" in row["expect"]:
+            chosen.setdefault((row["template"], row["scenario"]), row)
+    return list(chosen.values())
+
+
+def turn(row, ends):
+    """The output up to what ends the turn behind its calls: what comes behind that is no longer the model's."""
+    output, name = row["output"], row["expect"]["tool_calls"][-1]["name"]
+    ends = [output.find(end, output.rfind(name)) for end in ends if end]
+    return output[: min((at for at in ends if at >= 0), default=len(output))]
+
+
+def variations(row, output):
+    """What may be asked for with the calls of a conversation: the request, whether it allows the output, and texts that it refuses."""
+    calls, tools = row["expect"]["tool_calls"], row["tools"]
+    strict = [{**tool, "function": {**tool["function"], "strict": True}} for tool in tools]
+    bare, single, name = "content" not in row["expect"], len(calls) == 1, calls[0]["name"]
+    at = output.find(name)
+    wrong = ["I would rather not.", output[:at] + "no_such_tool" + output[at + len(name) :]]
+    yield "strict", {"tools": strict}, True, []
+    if bare:
+        yield "required", {"tools": tools, "tool_choice": "required"}, True, wrong
+    if bare and single:
+        named = {"type": "function", "function": {"name": name}}
+        yield "named", {"tools": tools, "tool_choice": named}, True, wrong
+    yield "single", {"tools": tools, "parallel_tool_calls": False}, single, []

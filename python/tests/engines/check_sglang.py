@@ -1,7 +1,6 @@
 """SGLang reads with unjinja: its own plug-in loading, parsers, protocol and grammar engine, without a model."""
 
 import collections
-import json
 import logging
 
 import pytest
@@ -45,9 +44,7 @@ def calls_of(tok, tools=cases.TOOLS, prompt=cases.PROMPT, **options):
 
 def at_once(tok, output, tools=cases.TOOLS, prompt=cases.PROMPT):
     """An output as `serving_chat` reads it: thoughts first, and calls in what is left."""
-    thoughts, rest = "", output
-    if "thinking" in theirs.resolve_response_template(tok)["fields"]:
-        thoughts, rest = thoughts_of(tok, prompt).parse_non_stream(output)
+    thoughts, rest = thoughts_of(tok, prompt).parse_non_stream(output)
     calls = []
     if tools and "tool_calls" in theirs.resolve_response_template(tok)["fields"]:
         rest, calls = calls_of(tok, tools, prompt).parse_non_stream(rest)
@@ -57,7 +54,7 @@ def at_once(tok, output, tools=cases.TOOLS, prompt=cases.PROMPT):
 def streamed(tok, output, tools=cases.TOOLS, prompt=cases.PROMPT, seed=7):
     """The same, while it is written."""
     fields = theirs.resolve_response_template(tok)["fields"]
-    reasoning = thoughts_of(tok, prompt) if "thinking" in fields else None
+    reasoning = thoughts_of(tok, prompt)
     calling = calls_of(tok, tools, prompt) if tools and "tool_calls" in fields else None
     thoughts, content, calls = "", "", {}
 
@@ -72,16 +69,14 @@ def streamed(tok, output, tools=cases.TOOLS, prompt=cases.PROMPT, seed=7):
         take(*calling.parse_stream_chunk(text)) if calling else take(text, ())
 
     for text, _ in cases.tokens(output, seed):
-        if reasoning:
-            thought, text = reasoning.parse_stream_chunk(text)
-            thoughts += thought or ""
+        thought, text = reasoning.parse_stream_chunk(text)
+        thoughts += thought or ""
         if text:
             pass_on(text)
-    if reasoning:
-        end = reasoning.detector.finish()
-        thoughts += end.reasoning_text or ""
-        if end.normal_text:
-            pass_on(end.normal_text)
+    end = reasoning.detector.finish()
+    thoughts += end.reasoning_text or ""
+    if end.normal_text:
+        pass_on(end.normal_text)
     if calling:
         take(*calling.parse_stream_end())
     return cases.message_of(thoughts, content, [call for call in calls.values() if call[1]])
@@ -96,6 +91,14 @@ MESSAGE = ("Why not?", "Well.", [("weather", {"city": "Brest", "days": 2})])
 def test_what_is_derived_is_served():
     tok = tokenizer()
     assert at_once(tok, OUTPUT) == streamed(tok, OUTPUT) == MESSAGE
+
+
+def test_models_without_thoughts_or_calls_are_served():
+    plain = "{% for m in messages %}{{ '<' + m.role + '>' + m.content + '<end>' }}{% endfor %}<assistant>"
+    tok = tokenizer(plain)
+    assert at_once(tok, "Hello!<end>", tools=None) == streamed(tok, "Hello!<end>", tools=None) == ("", "Hello!", [])
+    # SGLang does not start without something that ends thoughts.
+    assert thoughts_of(tok).detector.get_think_end_token_ids(tok) == [tok.token("<end>")]
 
 
 def test_a_response_template_that_is_there_is_kept():
@@ -234,8 +237,39 @@ def test_deltas_of_recorded_round_trips_are_the_message():
         message = streamed(*given, seed)
         if not cases.alike(message, at_once(*given)):
             other.append(case["id"])
-        if not cases.alike(message, cases.expected(case["expect"])):
-            wrong[case["template"]] += 1
-    print(f"{len(RECORDED) - sum(wrong.values())} of {len(RECORDED)} round trips", json.dumps(wrong))
+        wrong[case["template"]] += not cases.alike(message, cases.expected(case["expect"]))
+    print(f"{len(RECORDED) - sum(wrong.values())} of {len(RECORDED)} round trips", dict(+wrong))
     assert not other
-    assert sum(wrong.values()) <= len(RECORDED) * 0.02, wrong
+    assert sum(wrong.values()) <= len(RECORDED) / 100, +wrong
+
+
+def test_tags_of_recorded_formats_hold_calls():
+    """Of each format, one call and two: how many formats are without a fault."""
+    chosen = cases.with_calls(RECORDED)
+    if not chosen:
+        pytest.skip("the recorded round trips are not here")
+    faults = collections.defaultdict(list)
+    for case in chosen:
+        tok, ends = tokenizer_of(case)
+        output = cases.turn(case, ends)
+        reasoning = thoughts_of(tok, case["prefix"]).detector
+        # Where the prompt has begun the message, thoughts are over before the grammar begins.
+        message_start = reasoning.starts_message(case["prefix"])
+        if not message_start and reasoning.think_end_token in output:
+            output = output[output.find(reasoning.think_end_token) + len(reasoning.think_end_token) :]
+        for what, keys, is_right, wrong in cases.variations(case, output):
+            choice = keys.get("tool_choice", "auto")
+            choice = choice if isinstance(choice, str) else ToolChoice(**choice)
+            calling = calls_of(tok, keys["tools"], case["prefix"])
+            try:
+                compiled = grammar(calling, choice, keys.get("parallel_tool_calls", True), message_start)
+            except (AssertionError, ValueError, RuntimeError) as error:
+                faults[case["template"]].append((what, repr(error)))
+                continue
+            if (allows(compiled, output) or allows(compiled, output.rstrip())) != is_right:
+                faults[case["template"]].append((what, case["prefix"][-60:], output))
+            faults[case["template"]] += [(what, text) for text in wrong if allows(compiled, text)]
+    faults = {name: found for name, found in faults.items() if found}
+    formats = {case["template"] for case in chosen}
+    print(f"{len(formats) - len(faults)} of {len(formats)} formats are held without a fault")
+    assert len(faults) <= len(formats) * 0.05, faults

@@ -332,50 +332,26 @@ def test_deltas_of_recorded_round_trips_are_the_message():
     assert sum(wrong.values()) <= len(RECORDED) / 100, +wrong
 
 
-def variations(case):
-    """What may be asked for with the calls of a case: requests, whether they allow it, and texts that they refuse."""
-    calls, output = case["expect"]["tool_calls"], case["output"]
-    strict = [{**tool, "function": {**tool["function"], "strict": True}} for tool in case["tools"]]
-    bare = "content" not in case["expect"]
-    name = calls[0]["name"]
-    at = output.find(name)
-    unknown = output[:at] + "no_such_tool" + output[at + len(name) :]
-    single = len(calls) == 1
-    yield "strict", dict(tools=strict), True, []
-    if bare:
-        yield "required", dict(tools=case["tools"], tool_choice="required"), True, ["I would rather not.", unknown]
-    if bare and single:
-        named = {"type": "function", "function": {"name": name}}
-        yield "named", dict(tools=case["tools"], tool_choice=named), True, ["I would rather not.", unknown]
-    yield "single", dict(tools=case["tools"], parallel_tool_calls=False), single, []
-
-
 def test_tags_of_recorded_formats_hold_calls():
     """Of each format, one call and two: how many formats are without a fault."""
-    chosen = {}
-    for case in RECORDED:
-        if case["scenario"] in ("call", "parallel") and "tool_calls" in case["expect"]:
-            chosen.setdefault((case["template"], case["scenario"]), case)
+    chosen = cases.with_calls(RECORDED)
     if not chosen:
         pytest.skip("the recorded round trips are not here")
-    formats, faults = set(), collections.defaultdict(list)
-    for (name, _), case in chosen.items():
-        formats.add(name)
+    faults = collections.defaultdict(list)
+    for case in chosen:
         tok, ends = tokenizer_of(case)
-        # What comes behind the end of a turn is no longer the model's.
-        output = case["output"]
-        first = min((at for end in ends if end and (at := output.find(end)) >= 0), default=len(output))
-        output = output[:first]
-        for what, keys, is_right, wrong in variations({**case, "output": output}):
+        output = cases.turn(case, ends)
+        for what, keys, is_right, wrong in cases.variations(case, output):
             asked = request(**keys)
             try:
                 compiled = grammar(parser(tok, asked, prompt=case["prefix"], kwargs=case["kwargs"]), asked)
             except (VLLMValidationError, RuntimeError) as error:
-                faults[name].append((what, str(error)))
+                faults[case["template"]].append((what, str(error)))
                 continue
             if (allows(compiled, output) or allows(compiled, output.rstrip())) != is_right:
-                faults[name].append((what, output))
-            faults[name] += [(what, text) for text in wrong if allows(compiled, text)]
+                faults[case["template"]].append((what, output))
+            faults[case["template"]] += [(what, text) for text in wrong if allows(compiled, text)]
     faults = {name: found for name, found in faults.items() if found}
+    formats = {case["template"] for case in chosen}
     print(f"{len(formats) - len(faults)} of {len(formats)} formats are held without a fault")
     assert len(faults) <= len(formats) * 0.05, faults

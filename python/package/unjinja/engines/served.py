@@ -28,6 +28,8 @@ class Served:
     """The response template that was derived from it."""
     thoughts: tuple[str, str] | None
     """What opens and closes thoughts, if the model writes any."""
+    past_thoughts: str
+    """What stands before the output where there are none, or they are over."""
 
     def structural_tag(
         self,
@@ -35,13 +37,12 @@ class Served:
         *,
         choice: str,
         parallel: bool,
-        prefix: str = "",
-        reasoning: str = "auto",
+        prefix: str,
     ) -> dict[str, Any]:
         """What the model may write after the prompt `prefix` as a structural tag. Arguments of tools that are not strict are free.
 
-        `choice` is `auto`, `required`, or the name of a tool; `reasoning` is `off` for what comes behind thoughts. Raises a
-        `GrammarError` where the format has no calls, or can't hold those of a tool.
+        `choice` is `auto`, `required`, or the name of a tool. Raises a `GrammarError` where the format has no calls, or can't hold those of
+        a tool.
         """
         tag, _ = self.chat.grammar(
             [tool if _is_strict(tool) else _loosened(tool) for tool in tools],
@@ -49,7 +50,6 @@ class Served:
             tool_choice=choice,
             parallel=parallel,
             prefix=prefix,
-            reasoning=reasoning,
         )
         return tag
 
@@ -71,7 +71,7 @@ def served(tokenizer: Any, engine: str, validate: Callable[[dict[str, Any]], Any
             _known[key] = None
             derivation = derive(chat, profile=engine)
             validate(derivation.template)
-            _known[key] = Served(chat, derivation.template, _thoughts(derivation))
+            _known[key] = Served(chat, derivation.template, *_thoughts(derivation))
             level = logging.INFO if derivation.is_whole else logging.WARNING
             log.log(level, "%s", _proved(derivation, chat, key))
         return _known[key]
@@ -114,10 +114,14 @@ def _digest(engine: str, chat: ChatTemplate) -> str:
     return hashlib.sha256(what.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _thoughts(derivation: Derivation) -> tuple[str, str] | None:
-    found = derivation.report["findings"].get("reasoning") or {}
-    around = [(found.get(end) or "").strip() for end in ("open", "close")]
-    return (around[0], around[1]) if all(around) else None
+def _thoughts(derivation: Derivation) -> tuple[tuple[str, str] | None, str]:
+    """What is around thoughts, and how a turn begins that is past them."""
+    findings = derivation.report["findings"]
+    header = next(iter(findings["turn"]["headers"]), "")
+    found = findings.get("reasoning") or {}
+    start, end = found.get("open") or "", found.get("close") or ""
+    around = (start.strip(), end.strip())
+    return (around if all(around) else None), header + start + end
 
 
 def _name(tokenizer: Any) -> str:

@@ -69,15 +69,17 @@ def _derived(tokenizer: Any | None, template: dict) -> Served | None:
 
 
 class ReasoningDetector(theirs.ResponseTemplateReasoningDetector):
-    """Knows what closes thoughts, where the template has a pattern for it: the engine's grammars begin there."""
+    """Knows what closes thoughts, where the template has a pattern for it: the engine's grammars begin there. For a model without thoughts
+    that is the end of its turn, since SGLang needs something; the parser takes the markers around answers out of those, too."""
 
     # The signature tells SGLang that it takes a tokenizer.
     def __init__(self, stream_reasoning: bool = True, tokenizer: Any = None, **options: Any) -> None:
         super().__init__(stream_reasoning, tokenizer, **options)
         format = _derived(tokenizer, self.response_template)
-        if format is not None and format.thoughts:
-            self.think_start_token = self.think_start_token or format.thoughts[0]
-            self.think_end_token = self.think_end_token or format.thoughts[1]
+        if format is not None:
+            start, end = format.thoughts or ("", getattr(tokenizer, "eos_token", None) or "")
+            self.think_start_token = self.think_start_token or start
+            self.think_end_token = self.think_end_token or end
 
 
 class ToolDetector(theirs.ResponseTemplateToolDetector):
@@ -119,7 +121,7 @@ class ToolDetector(theirs.ResponseTemplateToolDetector):
                 choice=choice,
                 # One call of a tool that is named is all that is asked for.
                 parallel=parallel_tool_calls and choice in ("auto", "required"),
-                reasoning="auto" if message_start else "off",
+                prefix="" if message_start else self._format.past_thoughts,
             )
         except Error:
             return None
