@@ -12,8 +12,11 @@ if missing:
     pytest.skip(missing, allow_module_level=True)
 
 import cases  # noqa: E402
+import vllm_server  # noqa: E402
 import xgrammar  # noqa: E402
+from fastapi.testclient import TestClient  # noqa: E402
 from vllm.entrypoints.openai.chat_completion.protocol import ChatCompletionRequest  # noqa: E402
+from vllm.entrypoints.generate.base.protocol import DeltaMessage  # noqa: E402
 from vllm.exceptions import VLLMValidationError  # noqa: E402
 from vllm.parser import ParserManager  # noqa: E402
 from vllm.parser import response_template as hf  # noqa: E402
@@ -298,6 +301,62 @@ def test_what_can_not_be_held_is_refused():
         parser(tok, asked).adjust_request(asked)
 
 
+# ---- over HTTP
+
+
+def ask(output, stop="<end>", tok=None, prompt=None, tools=cases.TOOLS, **keys):
+    """A request to vLLM's server, whose model writes this output: the message, and why it ended. A stream is put together."""
+    app, engine = vllm_server.served(tok or tokenizer(), output, stop, prompt)
+    body = {"model": "m", "messages": [{"role": "user", "content": "Hi"}], **keys}
+    answer = TestClient(app).post("/v1/chat/completions", json={**body, "tools": tools} if tools else body)
+    assert answer.status_code == 200, answer.text
+    if not keys.get("stream"):
+        (choice,) = answer.json()["choices"]
+        message = choice["message"]
+        calls = [(call["function"]["name"], call["function"]["arguments"]) for call in message["tool_calls"] or ()]
+        return cases.message_of(message["reasoning"], message["content"], calls), choice["finish_reason"], engine
+    lines = [line.removeprefix("data: ") for line in answer.text.splitlines() if line.startswith("data: ")]
+    assert lines.pop() == "[DONE]"
+    choices = [choice for line in lines for choice in json.loads(line)["choices"]]
+    deltas = [DeltaMessage(**choice["delta"]) for choice in choices]
+    return put_together(deltas), choices[-1]["finish_reason"], engine
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_the_server_answers_with_what_was_meant(stream):
+    message, reason, engine = ask(cases.THOUGHTS + "Well." + cases.CALL, stream=stream)
+    assert message == ("Why not?", "Well.", [("weather", {"city": "Brest", "days": 2})])
+    assert reason == "tool_calls"
+    assert engine.asked.structured_outputs is None and not engine.asked.skip_special_tokens
+
+
+def test_the_server_says_that_a_call_was_cut_off():
+    message, reason, _ = ask(cases.CALL + cases.OTHER[:30], stop=None)
+    assert message[2] == [("weather", {"city": "Brest", "days": 2})]
+    assert reason == "length"
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [{"tool_choice": "required"}, {"tool_choice": NAMED}, {"parallel_tool_calls": False}, {"tools": STRICT}],
+    ids=["required", "named", "single", "strict"],
+)
+@pytest.mark.parametrize("stream", [False, True])
+def test_the_server_hands_the_engine_a_tag_that_vllm_takes(asked, stream):
+    message, _, engine = ask(cases.CALL, stream=stream, **asked)
+    assert message[2] == [("weather", {"city": "Brest", "days": 2})]
+    compiled = COMPILER.compile_structural_tag(json.loads(engine.asked.structured_outputs.structural_tag))
+    assert allows(compiled, cases.CALL) and not allows(compiled, cases.CALL + cases.OTHER[:30])
+
+
+def test_the_server_refuses_what_can_not_be_held():
+    plain = "{% for m in messages %}{{ '<' + m.role + '>' + m.content + '<end>' }}{% endfor %}<assistant>"
+    app, _ = vllm_server.served(tokenizer(plain), "Well.", "<end>")
+    body = {"model": "m", "messages": [{"role": "user", "content": "Hi"}], "tools": cases.TOOLS}
+    with pytest.raises(VLLMValidationError, match="can't guarantee required tool choice"):
+        TestClient(app).post("/v1/chat/completions", json={**body, "tool_choice": "required"})
+
+
 # ---- recorded round trips of many models
 
 RECORDED = cases.recorded()
@@ -329,6 +388,22 @@ def test_deltas_of_recorded_round_trips_are_the_message():
             other.append(case["id"])
         wrong[case["template"]] += not cases.alike(deltas, cases.expected(case["expect"]))
     assert not other
+    assert sum(wrong.values()) <= len(RECORDED) / 100, +wrong
+
+
+def test_the_server_answers_recorded_round_trips():
+    if not RECORDED:
+        pytest.skip("the recorded round trips are not here")
+    wrong = collections.Counter()
+    for at, case in enumerate(RECORDED):
+        tok, ends = tokenizer_of(case)
+        output, stop = cases.without_end(case["output"], ends)
+        message, _, _ = ask(
+            output, stop or case["eos_token"], tok, case["prefix"], case["tools"], stream=at % 2 == 0,
+            chat_template_kwargs=case["kwargs"] or {},
+        )
+        wrong[case["template"]] += not cases.alike(message, cases.expected(case["expect"]))
+    print(f"{len(RECORDED) - sum(wrong.values())} of {len(RECORDED)} round trips over HTTP", dict(+wrong))
     assert sum(wrong.values()) <= len(RECORDED) / 100, +wrong
 
 

@@ -49,9 +49,17 @@ class Nothing(metaclass=Anything):
         return iter(())
 
 
+class Range:
+    """The limits of a type of numbers, of which the engines' protocols make limits of parameters."""
+
+    def __init__(self, kind):
+        self.min, self.max = -(2**63), 2**63 - 1
+
+
 class StandIn(types.ModuleType):
     __path__ = []
     __version__ = "2.14.0"
+    iinfo = finfo = Range
 
     def __getattr__(self, name):
         if name.startswith("__"):
