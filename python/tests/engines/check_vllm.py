@@ -313,8 +313,8 @@ def ask(output, stop="<end>", tok=None, prompt=None, tools=cases.TOOLS, **keys):
     if not keys.get("stream"):
         (choice,) = answer.json()["choices"]
         message = choice["message"]
-        calls = [(call["function"]["name"], call["function"]["arguments"]) for call in message["tool_calls"] or ()]
-        return cases.message_of(message["reasoning"], message["content"], calls), choice["finish_reason"], engine
+        calls = [(call["function"]["name"], call["function"]["arguments"]) for call in message.get("tool_calls") or ()]
+        return cases.message_of(message.get("reasoning"), message["content"], calls), choice["finish_reason"], engine
     lines = [line.removeprefix("data: ") for line in answer.text.splitlines() if line.startswith("data: ")]
     assert lines.pop() == "[DONE]"
     choices = [choice for line in lines for choice in json.loads(line)["choices"]]
