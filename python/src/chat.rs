@@ -1,5 +1,7 @@
 //! Chat templates, and all that is worked out of them.
 
+use std::sync::{Arc, OnceLock};
+
 use jiff::civil::DateTime;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -35,6 +37,8 @@ use crate::values::{from_python, to_python};
 pub(crate) struct PyChatTemplate {
     template: ChatTemplate,
     base: RenderInput,
+    /// What grammars are made of, found with the first of them.
+    format: Arc<OnceLock<Format>>,
 }
 
 /// What is said of a template, with its name before it.
@@ -294,11 +298,18 @@ impl PyChatTemplate {
             ));
         }
         let (template, base) = self.cloned();
+        let known = Arc::clone(&self.format);
         let format = format.to_owned();
         let written = interruptible(py, move || {
             let fail = |error: &dyn std::fmt::Display| named(&template, error);
-            let found = Format::of(&template, &base).map_err(|error| fail(&error))?;
-            let grammar = Grammar::of(&found, &tools, &request).map_err(|error| fail(&error))?;
+            let found = match known.get() {
+                Some(found) => found,
+                None => {
+                    let found = Format::of(&template, &base).map_err(|error| fail(&error))?;
+                    known.get_or_init(|| found)
+                }
+            };
+            let grammar = Grammar::of(found, &tools, &request).map_err(|error| fail(&error))?;
             let written = match format.as_str() {
                 "gbnf" => grammar.to_gbnf(),
                 "lark" => grammar.to_lark(),
@@ -392,11 +403,19 @@ impl PyChatTemplate {
         let restored = json::read(state).ok().as_ref().and_then(state::read);
         let wrong = || PyValueError::new_err("this is no chat template that was pickled");
         let (template, base) = restored.ok_or_else(wrong)?;
-        Ok(PyChatTemplate { template, base })
+        Ok(PyChatTemplate::new(template, base))
     }
 }
 
 impl PyChatTemplate {
+    fn new(template: ChatTemplate, base: RenderInput) -> PyChatTemplate {
+        PyChatTemplate {
+            template,
+            base,
+            format: Arc::default(),
+        }
+    }
+
     fn with(
         mut template: ChatTemplate,
         bos_token: Option<String>,
@@ -405,7 +424,7 @@ impl PyChatTemplate {
     ) -> PyChatTemplate {
         template.bos_token = bos_token.or(template.bos_token);
         template.eos_token = eos_token.or(template.eos_token);
-        PyChatTemplate { template, base }
+        PyChatTemplate::new(template, base)
     }
 
     pub(crate) fn input(

@@ -1,0 +1,275 @@
+"""SGLang reads with unjinja: its own plug-in loading, parsers, protocol and grammar engine, without a model."""
+
+import collections
+import logging
+
+import pytest
+import stand_ins
+
+missing = stand_ins.stand_in("sglang")
+if missing:
+    pytest.skip(missing, allow_module_level=True)
+
+import cases  # noqa: E402
+import xgrammar  # noqa: E402
+from sglang.srt.entrypoints.openai.protocol import Tool, ToolChoice  # noqa: E402
+from sglang.srt.function_call.function_call_parser import FunctionCallParser  # noqa: E402
+from sglang.srt.parser import response_template as theirs  # noqa: E402
+from sglang.srt.parser.reasoning_parser import ReasoningParser  # noqa: E402
+from sglang.srt.plugins import load_plugins  # noqa: E402
+
+import unjinja  # noqa: E402
+from unjinja.engines import served  # noqa: E402
+
+load_plugins()
+
+NAME = "response_template"
+
+
+def tokenizer(jinja=cases.JINJA, bos="<s>", eos="<end>"):
+    return stand_ins.Tokenizer(jinja, bos, eos)
+
+
+def tools_of(tools):
+    return [Tool(**tool) for tool in tools or ()]
+
+
+def thoughts_of(tok, prompt=cases.PROMPT):
+    return ReasoningParser(NAME, tokenizer=tok, prefix=prompt)
+
+
+def calls_of(tok, tools=cases.TOOLS, prompt=cases.PROMPT, **options):
+    return FunctionCallParser(tools_of(tools), NAME, tokenizer=tok, prefix=prompt, **options)
+
+
+def at_once(tok, output, tools=cases.TOOLS, prompt=cases.PROMPT):
+    """An output as `serving_chat` reads it: thoughts first, and calls in what is left."""
+    thoughts, rest = thoughts_of(tok, prompt).parse_non_stream(output)
+    calls = []
+    if tools and "tool_calls" in theirs.resolve_response_template(tok)["fields"]:
+        rest, calls = calls_of(tok, tools, prompt).parse_non_stream(rest)
+    return cases.message_of(thoughts, rest, [(call.name, call.parameters) for call in calls])
+
+
+def streamed(tok, output, tools=cases.TOOLS, prompt=cases.PROMPT, seed=7):
+    """The same, while it is written."""
+    fields = theirs.resolve_response_template(tok)["fields"]
+    reasoning = thoughts_of(tok, prompt)
+    calling = calls_of(tok, tools, prompt) if tools and "tool_calls" in fields else None
+    thoughts, content, calls = "", "", {}
+
+    def take(text, more):
+        nonlocal content
+        content += text
+        for call in more:
+            name, arguments = calls.get(call.tool_index, ("", ""))
+            calls[call.tool_index] = (name + (call.name or ""), arguments + (call.parameters or ""))
+
+    def pass_on(text):
+        take(*calling.parse_stream_chunk(text)) if calling else take(text, ())
+
+    for text, _ in cases.tokens(output, seed):
+        thought, text = reasoning.parse_stream_chunk(text)
+        thoughts += thought or ""
+        if text:
+            pass_on(text)
+    end = reasoning.detector.finish()
+    thoughts += end.reasoning_text or ""
+    if end.normal_text:
+        pass_on(end.normal_text)
+    if calling:
+        take(*calling.parse_stream_end())
+    return cases.message_of(thoughts, content, [call for call in calls.values() if call[1]])
+
+
+# ---- a tokenizer without a response template
+
+OUTPUT = cases.THOUGHTS + "Well." + cases.CALL
+MESSAGE = ("Why not?", "Well.", [("weather", {"city": "Brest", "days": 2})])
+
+
+def test_what_is_derived_is_served():
+    tok = tokenizer()
+    assert at_once(tok, OUTPUT) == streamed(tok, OUTPUT) == MESSAGE
+
+
+def test_models_without_thoughts_or_calls_are_served():
+    plain = "{% for m in messages %}{{ '<' + m.role + '>' + m.content + '<end>' }}{% endfor %}<assistant>"
+    tok = tokenizer(plain)
+    assert at_once(tok, "Hello!<end>", tools=None) == streamed(tok, "Hello!<end>", tools=None) == ("", "Hello!", [])
+    # SGLang does not start without something that ends thoughts.
+    assert thoughts_of(tok).detector.get_think_end_token_ids(tok) == [tok.token("<end>")]
+
+
+def test_a_response_template_that_is_there_is_kept():
+    tok = tokenizer()
+    tok.response_template = {"start_anchor": "<assistant>", "fields": {"content": {}}}
+    assert theirs.resolve_response_template(tok) == tok.response_template
+
+
+def test_a_parser_that_brings_a_template_of_its_own_keeps_it():
+    beam = FunctionCallParser(tools_of(cases.TOOLS), "beam", tokenizer=tokenizer()).detector
+    assert beam.response_template == type(beam).response_template
+    assert type(beam)._new_adapter is theirs.ResponseTemplateToolDetector._new_adapter
+
+
+def test_one_line_tells_what_was_proved(caplog):
+    served._known.clear()
+    with caplog.at_level(logging.INFO, logger="sglang.unjinja"):
+        theirs.resolve_response_template(tokenizer())
+        theirs.resolve_response_template(tokenizer())
+    (line,) = [record.getMessage() for record in caplog.records if record.name == "sglang.unjinja"]
+    assert "renderings recovered" in line
+
+
+def test_a_chat_template_of_no_use_is_a_line_in_the_log(caplog):
+    tok = tokenizer("{{ raise_exception('no') }}")
+    assert theirs.resolve_response_template(tok) is None
+    assert "no response template for test/model" in caplog.text
+    with pytest.raises(ValueError, match="response_template is required"):
+        calls_of(tok)
+
+
+def test_what_closes_thoughts_is_known_to_the_grammar_backend():
+    detector = thoughts_of(tokenizer()).detector
+    assert (detector.think_start_token, detector.think_end_token) == ("<think>", "</think>")
+
+
+@pytest.mark.parametrize("cut", [8, 30, len(cases.OTHER) - 8])
+def test_a_call_that_is_cut_off_is_not_handed_out(cut):
+    tok = tokenizer()
+    output = cases.CALL + cases.OTHER[:cut]
+    assert at_once(tok, output)[2] == streamed(tok, output)[2] == MESSAGE[2]
+
+
+def test_a_call_that_only_the_end_of_the_turn_closes_is_whole():
+    tok = tokenizer()
+    output = cases.CALL[: -len("</call>")]
+    assert at_once(tok, output)[2] == streamed(tok, output)[2] == MESSAGE[2]
+
+
+# ---- grammars
+
+BYTES = xgrammar.TokenizerInfo(
+    [bytes([byte]) for byte in range(256)] + ["</s>"], vocab_type=xgrammar.VocabType.RAW, stop_token_ids=[256]
+)
+COMPILER = xgrammar.GrammarCompiler(BYTES)
+
+
+def grammar(parser, choice="auto", parallel=True, message_start=False):
+    """What a request is held to, compiled."""
+    constraint = parser.get_structure_constraint(choice, parallel_tool_calls=parallel)
+    assert constraint[0] == "structural_tag"
+    tag = constraint[1]
+    if message_start:
+        tag = parser.detector.get_structural_tag(
+            parser.structural_tag_tools(), choice, parallel_tool_calls=parallel, message_start=True
+        )
+    return COMPILER.compile_structural_tag(tag)
+
+
+def allows(compiled, text):
+    matcher = xgrammar.GrammarMatcher(compiled, terminate_without_stop_token=False)
+    return matcher.accept_string(text) and matcher.accept_token(256)
+
+
+STRICT = [{**tool, "function": {**tool["function"], "strict": True}} for tool in cases.TOOLS]
+WRONG = cases.CALL.replace('"days": 2', '"days": "two"')
+UNKNOWN = cases.CALL.replace("weather", "news")
+NAMED = ToolChoice(type="function", function={"name": "weather"})
+
+
+@pytest.mark.parametrize(
+    ("tools", "choice", "parallel", "right", "wrong"),
+    [
+        (cases.TOOLS, "required", True, [cases.CALL, cases.CALL + cases.OTHER, WRONG], ["Well.", UNKNOWN, ""]),
+        (cases.TOOLS, NAMED, True, [cases.CALL], ["Well.", cases.OTHER, cases.CALL + cases.CALL]),
+        (STRICT, "auto", True, [cases.CALL, cases.CALL + cases.OTHER, "Well."], [WRONG, UNKNOWN]),
+        (STRICT, "required", True, [cases.CALL], ["Well.", WRONG]),
+        (cases.TOOLS, "auto", False, [cases.CALL, "Well.", WRONG], [cases.CALL + cases.OTHER]),
+    ],
+    ids=["required", "named", "strict", "strict and required", "single"],
+)
+@pytest.mark.parametrize("message_start", [False, True])
+def test_a_request_is_held_to_what_it_asks_for(tools, choice, parallel, right, wrong, message_start):
+    compiled = grammar(calls_of(tokenizer(), tools), choice, parallel, message_start)
+    thoughts = cases.THOUGHTS if message_start else ""
+    for text in right:
+        assert allows(compiled, thoughts + text), text
+    for text in wrong:
+        assert not allows(compiled, thoughts + text), text
+
+
+def test_nothing_is_held_where_nothing_is_asked_for():
+    assert calls_of(tokenizer()).get_structure_constraint("auto") is None
+
+
+def test_what_can_not_be_held_is_refused_as_sglang_does():
+    tok = tokenizer()
+    tok.response_template = theirs.resolve_response_template(tok)
+    # It is the tokenizer's own now, and unjinja leaves it alone.
+    with pytest.raises(ValueError, match="cannot enforce"):
+        calls_of(tok).get_structure_constraint("auto", parallel_tool_calls=False)
+
+
+# ---- recorded round trips of many models
+
+RECORDED = cases.recorded()
+TOKENIZERS = {}
+
+
+def tokenizer_of(case):
+    key = (case["template"], case["bos_token"], case["eos_token"])
+    if key not in TOKENIZERS:
+        tok = tokenizer(case["jinja"], case["bos_token"], case["eos_token"])
+        TOKENIZERS[key] = tok, cases.ends_of(unjinja.chat_template(tok))
+    return TOKENIZERS[key]
+
+
+def test_deltas_of_recorded_round_trips_are_the_message():
+    if not RECORDED:
+        pytest.skip("the recorded round trips are not here")
+    wrong, other = collections.Counter(), []
+    for seed, case in enumerate(RECORDED):
+        tok, ends = tokenizer_of(case)
+        output, _ = cases.without_end(case["output"], ends)
+        given = (tok, output, case["tools"], case["prefix"])
+        message = streamed(*given, seed)
+        if not cases.alike(message, at_once(*given)):
+            other.append(case["id"])
+        wrong[case["template"]] += not cases.alike(message, cases.expected(case["expect"]))
+    print(f"{len(RECORDED) - sum(wrong.values())} of {len(RECORDED)} round trips", dict(+wrong))
+    assert not other
+    assert sum(wrong.values()) <= len(RECORDED) / 100, +wrong
+
+
+def test_tags_of_recorded_formats_hold_calls():
+    """Of each format, one call and two: how many formats are without a fault."""
+    chosen = cases.with_calls(RECORDED)
+    if not chosen:
+        pytest.skip("the recorded round trips are not here")
+    faults = collections.defaultdict(list)
+    for case in chosen:
+        tok, ends = tokenizer_of(case)
+        output = cases.turn(case, ends)
+        reasoning = thoughts_of(tok, case["prefix"]).detector
+        # Where the prompt has begun the message, thoughts are over before the grammar begins.
+        message_start = reasoning.starts_message(case["prefix"])
+        if not message_start and reasoning.think_end_token in output:
+            output = output[output.find(reasoning.think_end_token) + len(reasoning.think_end_token) :]
+        for what, keys, is_right, wrong in cases.variations(case, output):
+            choice = keys.get("tool_choice", "auto")
+            choice = choice if isinstance(choice, str) else ToolChoice(**choice)
+            calling = calls_of(tok, keys["tools"], case["prefix"])
+            try:
+                compiled = grammar(calling, choice, keys.get("parallel_tool_calls", True), message_start)
+            except (AssertionError, ValueError, RuntimeError) as error:
+                faults[case["template"]].append((what, repr(error)))
+                continue
+            if (allows(compiled, output) or allows(compiled, output.rstrip())) != is_right:
+                faults[case["template"]].append((what, case["prefix"][-60:], output))
+            faults[case["template"]] += [(what, text) for text in wrong if allows(compiled, text)]
+    faults = {name: found for name, found in faults.items() if found}
+    formats = {case["template"] for case in chosen}
+    print(f"{len(formats) - len(faults)} of {len(formats)} formats are held without a fault")
+    assert len(faults) <= len(formats) * 0.05, faults
