@@ -158,7 +158,11 @@ impl Grammar {
             match node {
                 Expr::Literal(text) => {
                     let pieces = markers::pieces(text);
-                    all.extend(pieces.filter(|piece| markers::is_token(piece)).map(str::to_owned));
+                    all.extend(
+                        pieces
+                            .filter(|piece| markers::is_token(piece))
+                            .map(str::to_owned),
+                    );
                 }
                 // Markers do not stand in values.
                 Expr::Schema(_) => {}

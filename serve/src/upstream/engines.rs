@@ -23,6 +23,8 @@ pub struct Engine {
     pub(crate) options: &'static str,
     /// The options that it has other names for than OpenAI's interface.
     pub(crate) renamed: &'static [(&'static str, &'static str)],
+    /// What it is told where a client sets no limit to the tokens of an answer.
+    pub(crate) unlimited: Unlimited,
     /// Whether it puts the token that begins a text before the prompt, where the template has put it already.
     pub(crate) adds_bos: bool,
     /// The member that names special tokens which it is to write out.
@@ -35,6 +37,17 @@ pub struct Engine {
     pub(crate) piece: Piece,
     /// Where it tells the chat template of its model.
     pub(crate) template: Option<Template>,
+}
+
+/// What an engine is told where there is to be no limit to the tokens of an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Unlimited {
+    /// Nothing: it has none then.
+    Unsaid,
+    /// Null: else it has one of a few tokens.
+    Null,
+    /// So many, since nothing is known to mean that there is none.
+    Number(i64),
 }
 
 /// A `GET` that tells which engine this is: by a value that is there, or that is this one.
@@ -93,6 +106,7 @@ const COMPLETIONS: Engine = Engine {
     names_model: true,
     options: "",
     renamed: &[],
+    unlimited: Unlimited::Number(4096),
     adds_bos: true,
     preserved: None,
     constraint: None,
@@ -121,6 +135,7 @@ pub static ENGINES: [Engine; 8] = [
         path: "/completion",
         says: &[("stream", true), ("cache_prompt", true)],
         renamed: &[("max_tokens", "n_predict")],
+        unlimited: Unlimited::Unsaid,
         preserved: Some("preserved_tokens"),
         constraint: Some((Constraint::Gbnf, "grammar")),
         piece: Piece {
@@ -151,6 +166,7 @@ pub static ENGINES: [Engine; 8] = [
         says: &[("stream", true), ("raw", true)],
         options: "options",
         renamed: &[("max_tokens", "num_predict")],
+        unlimited: Unlimited::Unsaid,
         constraint: Some((Constraint::Schema, "format")),
         sends_events: false,
         piece: Piece {
@@ -177,6 +193,7 @@ pub static ENGINES: [Engine; 8] = [
         names_model: false,
         options: "parameters",
         renamed: &[("max_tokens", "max_new_tokens")],
+        unlimited: Unlimited::Unsaid,
         constraint: Some((Constraint::Regex, "parameters.grammar")),
         piece: Piece {
             text: "/token/text",
@@ -219,6 +236,7 @@ pub static ENGINES: [Engine; 8] = [
             ("skip_special_tokens", false),
             ("spaces_between_special_tokens", false),
         ],
+        unlimited: Unlimited::Null,
         adds_bos: false,
         constraint: Some((
             Constraint::StructuralTag,
@@ -235,6 +253,7 @@ pub static ENGINES: [Engine; 8] = [
             is: Some("me"),
         }),
         says: &[("stream", true)],
+        unlimited: Unlimited::Null,
         constraint: Some((Constraint::Gbnf, "grammar")),
         ..COMPLETIONS
     },

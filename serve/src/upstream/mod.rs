@@ -11,6 +11,7 @@ use unjinja::{Object, Value, json};
 use crate::fault::Fault;
 
 pub(crate) use engines::Constraint;
+use engines::Unlimited;
 pub use engines::{ENGINES, Engine};
 pub(crate) use reading::{Reading, Used};
 
@@ -163,7 +164,23 @@ impl Upstream {
         for (key, value) in engine.says {
             put(&mut body, key, *value);
         }
-        for (key, value) in asked.sampling.iter() {
+        let mut sampling = asked.sampling.clone();
+        if !sampling.contains_key("max_tokens") {
+            let limit = match engine.unlimited {
+                Unlimited::Unsaid => None,
+                Unlimited::Null => Some(Value::Null),
+                Unlimited::Number(most) => Some(most.into()),
+            };
+            sampling.extend(limit.map(|limit| ("max_tokens", limit)));
+        }
+        // Some engines take only a list of them.
+        if let Some(stop) = sampling
+            .get_mut("stop")
+            .filter(|stop| stop.as_str().is_some())
+        {
+            *stop = vec![stop.clone()].into();
+        }
+        for (key, value) in sampling.iter() {
             let key = key.to_string_lossy();
             let renamed = engine.renamed.iter().find(|(known, _)| *known == key);
             let key = renamed.map_or(&*key, |(_, name)| name);
@@ -247,4 +264,55 @@ async fn read_up_to(
         }
     }
     Ok((String::from_utf8_lossy(&text).into_owned(), is_whole))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::object::object;
+
+    #[test]
+    fn a_request_has_what_each_engine_wants_where_it_wants_it() {
+        let asked = Asked {
+            model: "m".to_owned(),
+            prompt: "Hi".to_owned(),
+            sampling: object! {"max_tokens": 5, "top.p": 1, "stop": "x"},
+            constraint: Some("c".into()),
+            preserved: vec!["<call>".to_owned()],
+        };
+        let body = |name: &str| {
+            let upstream = Upstream {
+                engine: Engine::named(name).expect("there is such an engine"),
+                base: base("http://x/v1/"),
+                model: Some("there".to_owned()),
+                client: reqwest::Client::new(),
+            };
+            assert_eq!(upstream.base, "http://x");
+            json::write(&upstream.body(&asked).into())
+        };
+        for (name, expected) in [
+            (
+                "llama.cpp",
+                r#"{"model":"there","prompt":"Hi","stream":true,"cache_prompt":true,"n_predict":5,"top.p":1,"stop":["x"],"grammar":"c","preserved_tokens":["<call>"]}"#,
+            ),
+            (
+                "ollama",
+                r#"{"model":"there","prompt":"Hi","stream":true,"raw":true,"options":{"num_predict":5,"top.p":1,"stop":["x"]},"format":"c"}"#,
+            ),
+            (
+                "tgi",
+                r#"{"inputs":"Hi","parameters":{"details":true,"max_new_tokens":5,"top.p":1,"stop":["x"],"grammar":"c"}}"#,
+            ),
+            (
+                "vllm",
+                r#"{"model":"there","prompt":"Hi","stream":true,"stream_options":{"include_usage":true},"add_special_tokens":false,"skip_special_tokens":false,"spaces_between_special_tokens":false,"max_tokens":5,"top.p":1,"stop":["x"],"structured_outputs":{"structural_tag":"c"}}"#,
+            ),
+            (
+                "mlx-lm",
+                r#"{"model":"there","prompt":"Hi","stream":true,"stream_options":{"include_usage":true},"max_tokens":5,"top.p":1,"stop":["x"]}"#,
+            ),
+        ] {
+            assert_eq!(body(name), expected, "{name}");
+        }
+    }
 }
