@@ -53,7 +53,13 @@ const ofMessage = ({ content, stop_reason }) => ({
 
 const cases = {
   chat: async (more) => ofChat((await openai.chat.completions.create({ ...chat, ...more })).choices[0]),
-  "chat-stream": async () => ofChat((await openai.chat.completions.stream(chat).finalChatCompletion()).choices[0]),
+  "chat-stream": async () => {
+    // Of fields that it does not know, the client's helper keeps the last delta alone.
+    let thought = "";
+    const stream = openai.chat.completions.stream(chat);
+    for await (const { choices } of stream) thought += choices[0]?.delta.reasoning_content ?? "";
+    return { ...ofChat((await stream.finalChatCompletion()).choices[0]), thought };
+  },
   responses: async (more) => ofResponse(await openai.responses.create({ ...response, ...more })),
   "responses-stream": async () => ofResponse(await openai.responses.stream(response).finalResponse()),
   messages: async (more) => ofMessage(await anthropic.messages.create({ ...message, ...more })),

@@ -110,7 +110,7 @@ def test_a_conversation_of_blocks_is_rendered(client, engine):
                 },
             ],
             stop_sequences=["!"],
-            top_k=4,
+            extra_body={"top_k": 4},
         )
     )
     path, headers, asked = engine.asked[-1]
