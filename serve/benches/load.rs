@@ -269,33 +269,8 @@ async fn at_once(
     address: SocketAddr,
     path: &'static str,
 ) -> Outcome<Vec<u64>> {
-    let one = async move || -> Outcome<Vec<u64>> {
-        let mut stream = TcpStream::connect(address).await?;
-        stream.set_nodelay(true)?;
-        let request = request(path, &question(tokens, pace), "close");
-        stream.write_all(request.as_bytes()).await?;
-        let (mut late, mut text) = (Vec::with_capacity(tokens), String::new());
-        let mut buffer = vec![0; 16384];
-        loop {
-            let count = stream.read(&mut buffer).await?;
-            if count == 0 {
-                break;
-            }
-            text.push_str(&String::from_utf8_lossy(&buffer[..count]));
-            while let Some((line, rest)) = text.split_once('\n') {
-                if let Some((_, stamp)) = line.split_once("\":\"t") {
-                    let (stamp, _) = stamp.split_once(';').ok_or("a token is cut")?;
-                    late.push(now().saturating_sub(stamp.parse()?));
-                }
-                text = rest.to_owned();
-            }
-        }
-        match late.len() == tokens {
-            true => Ok(late),
-            false => Err(format!("{} of {tokens} tokens have come", late.len()).into()),
-        }
-    };
-    let all: Vec<_> = (0..streams).map(|_| tokio::spawn(one())).collect();
+    let one = |_| tokio::spawn(take_all(tokens, pace, address, path));
+    let all: Vec<_> = (0..streams).map(one).collect();
     let mut late = Vec::new();
     for one in all {
         late.extend(one.await??);
@@ -303,23 +278,60 @@ async fn at_once(
     Ok(late)
 }
 
+/// Takes a stream to its end.
+async fn take_all(
+    tokens: usize,
+    pace: Duration,
+    address: SocketAddr,
+    path: &'static str,
+) -> Outcome<Vec<u64>> {
+    let mut stream = TcpStream::connect(address).await?;
+    stream.set_nodelay(true)?;
+    let request = request(path, &question(tokens, pace), "close");
+    stream.write_all(request.as_bytes()).await?;
+    let (mut late, mut text) = (Vec::with_capacity(tokens), String::new());
+    let mut buffer = vec![0; 16384];
+    loop {
+        let count = stream.read(&mut buffer).await?;
+        if count == 0 {
+            break;
+        }
+        text.push_str(&String::from_utf8_lossy(&buffer[..count]));
+        let whole = text.rfind('\n').map_or(0, |end| end + 1);
+        for line in text[..whole].lines() {
+            if let Some((_, stamp)) = line.split_once("\":\"t") {
+                let (stamp, _) = stamp.split_once(';').ok_or("a token is cut")?;
+                late.push(now().saturating_sub(stamp.parse()?));
+            }
+        }
+        text.drain(..whole);
+    }
+    match late.len() == tokens {
+        true => Ok(late),
+        false => Err(format!("{} of {tokens} tokens have come", late.len()).into()),
+    }
+}
+
 /// Lets clients come, take a little, and go without a word.
 async fn vanish(clients: usize, address: SocketAddr) -> Outcome<()> {
-    let one = async move || -> Outcome<()> {
-        let mut stream = TcpStream::connect(address).await?;
-        let request = request("/v1/messages", &question(1_000_000, PACE), "close");
-        stream.write_all(request.as_bytes()).await?;
-        let mut buffer = [0; 512];
-        match stream.read(&mut buffer).await? {
-            0 => Err("a client was not answered".into()),
-            _ => Ok(()),
-        }
-    };
-    let all: Vec<_> = (0..clients).map(|_| tokio::spawn(one())).collect();
+    let all: Vec<_> = (0..clients)
+        .map(|_| tokio::spawn(take_a_little(address)))
+        .collect();
     for one in all {
         one.await??;
     }
     Ok(())
+}
+
+async fn take_a_little(address: SocketAddr) -> Outcome<()> {
+    let mut stream = TcpStream::connect(address).await?;
+    let request = request("/v1/messages", &question(1_000_000, PACE), "close");
+    stream.write_all(request.as_bytes()).await?;
+    let mut buffer = [0; 512];
+    match stream.read(&mut buffer).await? {
+        0 => Err("a client was not answered".into()),
+        _ => Ok(()),
+    }
 }
 
 /// Numbers that look as if by chance.
@@ -336,39 +348,9 @@ impl Chance {
 
 /// Sends requests with bytes taken out, put in and replaced, and gives how often each code came. Some are requests all the same.
 async fn send_malformed(requests: usize, address: SocketAddr) -> Outcome<Vec<(String, usize)>> {
-    const PATHS: [&str; 3] = ["/v1/chat/completions", "/v1/responses", "/v1/messages"];
-    const BODIES: [&str; 2] = [
-        r#"{"model":"m","max_tokens":9,"messages":[{"role":"user","content":[{"type":"text","text":"Hi"}]},{"role":"assistant","tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{}"}}]}],"tools":[{"type":"function","function":{"name":"f","parameters":{"type":"object"}}}],"tool_choice":"auto","n":1}"#,
-        r#"{"model":"m","input":[{"type":"message","role":"user","content":[{"type":"input_text","text":"Hi"}]}],"text":{"format":{"type":"json_schema","name":"n","schema":{"type":"object"}}},"tools":[{"type":"function","name":"f"}]}"#,
-    ];
     let workers = 16;
-    let one = async move |worker: usize| -> Outcome<Vec<String>> {
-        let mut chance = Chance(0x9e37_79b9 + worker as u64);
-        let mut stream = TcpStream::connect(address).await?;
-        let mut codes = Vec::new();
-        for _ in 0..requests / workers {
-            let mut body = BODIES[chance.below(BODIES.len())].as_bytes().to_vec();
-            for _ in 0..=chance.below(4) {
-                let at = chance.below(body.len());
-                match chance.below(4) {
-                    0 => body.truncate(at + 1),
-                    1 => body[at] = u8::try_from(chance.below(256))?,
-                    2 => body.insert(at, b"{}[]\",:0"[chance.below(8)]),
-                    _ => {
-                        body.remove(at);
-                    }
-                }
-            }
-            let body = String::from_utf8_lossy(&body);
-            let request = request(PATHS[chance.below(3)], &body, "keep-alive");
-            stream.write_all(request.as_bytes()).await?;
-            let (head, _) = read_message(&mut stream).await?;
-            codes.push(head.split(' ').nth(1).unwrap_or_default().to_owned());
-        }
-        Ok(codes)
-    };
     let all: Vec<_> = (0..workers)
-        .map(|worker| tokio::spawn(one(worker)))
+        .map(|worker| tokio::spawn(send_some(worker, requests / workers, address)))
         .collect();
     let mut counts = std::collections::BTreeMap::<String, usize>::new();
     for one in all {
@@ -380,4 +362,38 @@ async fn send_malformed(requests: usize, address: SocketAddr) -> Outcome<Vec<(St
         Some(code) => Err(format!("a malformed request was answered with {code}").into()),
         None => Ok(counts.into_iter().collect()),
     }
+}
+
+/// The codes of the answers to so many requests on one connection.
+async fn send_some(worker: usize, requests: usize, address: SocketAddr) -> Outcome<Vec<String>> {
+    const PATHS: [&str; 3] = ["/v1/chat/completions", "/v1/responses", "/v1/messages"];
+    const BODIES: [&str; 2] = [
+        r#"{"model":"m","max_tokens":9,"messages":[{"role":"user","content":[{"type":"text","text":"Hi"}]},{"role":"assistant","tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{}"}}]}],"tools":[{"type":"function","function":{"name":"f","parameters":{"type":"object"}}}],"tool_choice":"auto","n":1}"#,
+        r#"{"model":"m","input":[{"type":"message","role":"user","content":[{"type":"input_text","text":"Hi"}]}],"text":{"format":{"type":"json_schema","name":"n","schema":{"type":"object"}}},"tools":[{"type":"function","name":"f"}]}"#,
+    ];
+    let mut chance = Chance(0x9e37_79b9 + worker as u64);
+    let mut stream = TcpStream::connect(address).await?;
+    let mut codes = Vec::new();
+    for _ in 0..requests {
+        let mut body = BODIES[chance.below(BODIES.len())].as_bytes().to_vec();
+        for _ in 0..=chance.below(4) {
+            let at = chance.below(body.len());
+            match chance.below(4) {
+                0 => body.truncate(at + 1),
+                1 => body[at] = u8::try_from(chance.below(256))?,
+                2 => body.insert(at, b"{}[]\",:0"[chance.below(8)]),
+                _ if body.len() > 1 => {
+                    body.remove(at);
+                }
+                _ => {}
+            }
+        }
+        let head = request(PATHS[chance.below(3)], "", "keep-alive");
+        let head = head.replace("Length: 0", &format!("Length: {}", body.len()));
+        stream.write_all(head.as_bytes()).await?;
+        stream.write_all(&body).await?;
+        let (head, _) = read_message(&mut stream).await?;
+        codes.push(head.split(' ').nth(1).unwrap_or_default().to_owned());
+    }
+    Ok(codes)
 }

@@ -82,11 +82,10 @@ impl Blocks {
 
     /// Opens a block, unless one of that kind is open. A call is always another one.
     fn open(&mut self, block: Block, steps: &mut Vec<Step>) {
-        let is_same = match (self.all.last(), &block) {
-            (Some(Block::Thought(_)), Block::Thought(_)) => true,
-            (Some(Block::Text(_)), Block::Text(_)) => true,
-            _ => false,
-        };
+        let is_same = matches!(
+            (self.all.last(), &block),
+            (Some(Block::Thought(_)), Block::Thought(_)) | (Some(Block::Text(_)), Block::Text(_))
+        );
         if is_same && self.is_open {
             return;
         }
