@@ -373,6 +373,7 @@ async fn send_some(worker: usize, requests: usize, address: SocketAddr) -> Outco
     ];
     let mut chance = Chance(0x9e37_79b9 + worker as u64);
     let mut stream = TcpStream::connect(address).await?;
+    stream.set_nodelay(true)?;
     let mut codes = Vec::new();
     for _ in 0..requests {
         let mut body = BODIES[chance.below(BODIES.len())].as_bytes().to_vec();
@@ -390,8 +391,7 @@ async fn send_some(worker: usize, requests: usize, address: SocketAddr) -> Outco
         }
         let head = request(PATHS[chance.below(3)], "", "keep-alive");
         let head = head.replace("Length: 0", &format!("Length: {}", body.len()));
-        stream.write_all(head.as_bytes()).await?;
-        stream.write_all(&body).await?;
+        stream.write_all(&[head.as_bytes(), &body].concat()).await?;
         let (head, _) = read_message(&mut stream).await?;
         codes.push(head.split(' ').nth(1).unwrap_or_default().to_owned());
     }

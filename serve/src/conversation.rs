@@ -122,3 +122,44 @@ pub(crate) fn arguments(text: &str) -> Value {
         _ => text.into(),
     }
 }
+
+/// A form in which templates take messages.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Form {
+    /// Arguments are objects, and what is null stays so.
+    Plain,
+    /// Content that is null is an empty text.
+    WithContent,
+    /// Arguments are texts, besides.
+    ArgumentsAsText,
+}
+
+impl Form {
+    /// All of them, the plainest first.
+    pub(crate) const ALL: [Form; 3] = [Form::Plain, Form::WithContent, Form::ArgumentsAsText];
+
+    /// A message in this form.
+    pub(crate) fn of(self, message: &Value) -> Value {
+        let mut message = message.clone();
+        let Some(members) = message.as_object_mut() else {
+            return message;
+        };
+        if !matches!(self, Form::Plain) && members.get("content").is_none_or(Value::is_null) {
+            members.insert("content", "");
+        }
+        let calls = members.get_mut("tool_calls").and_then(Value::as_array_mut);
+        for call in calls.into_iter().flatten() {
+            let call = call.as_object_mut();
+            let function = call.and_then(|call| call.get_mut("function")?.as_object_mut());
+            let Some(arguments) = function.and_then(|function| function.get_mut("arguments"))
+            else {
+                continue;
+            };
+            if matches!(self, Form::ArgumentsAsText) && arguments.as_str().is_none() {
+                let style = json::Style::PYTHON.ensure_ascii(false);
+                *arguments = json::write_styled(arguments, &style).into();
+            }
+        }
+        message
+    }
+}

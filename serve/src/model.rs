@@ -12,6 +12,7 @@ use unjinja::grammar::{Grammar, Request as Asked};
 use unjinja::{Object, OnMalformed, ParserOptions, ResponseTemplate, Tools, Value, json};
 
 use crate::cache::Cache;
+use crate::conversation::Form;
 use crate::fault::Fault;
 use crate::object::object;
 use crate::request::Request;
@@ -196,7 +197,7 @@ impl Model {
         let renderer = self.prepared.renderer().map_err(|error| fail(&error))?;
         let mut refusal = None;
         let mut tried: Vec<Value> = Vec::new();
-        for form in [Form::Plain, Form::WithContent, Form::ArgumentsAsText] {
+        for form in Form::ALL {
             let messages: Value = request
                 .messages
                 .iter()
@@ -311,43 +312,6 @@ fn schema_alone(request: &Request, begun: &str) -> Result<Value, String> {
             "the engine takes JSON Schemas, and the prompt has begun the turn with {begun:?}"
         )),
         Some((_, schema)) => Ok(schema.clone()),
-    }
-}
-
-/// A form in which templates take messages.
-#[derive(Debug, Clone, Copy)]
-enum Form {
-    /// Arguments are objects, and what is null stays so.
-    Plain,
-    /// Content that is null is an empty text.
-    WithContent,
-    /// Arguments are texts, besides.
-    ArgumentsAsText,
-}
-
-impl Form {
-    fn of(self, message: &Value) -> Value {
-        let mut message = message.clone();
-        let Some(members) = message.as_object_mut() else {
-            return message;
-        };
-        if !matches!(self, Form::Plain) && members.get("content").is_none_or(Value::is_null) {
-            members.insert("content", "");
-        }
-        let calls = members.get_mut("tool_calls").and_then(Value::as_array_mut);
-        for call in calls.into_iter().flatten() {
-            let call = call.as_object_mut();
-            let function = call.and_then(|call| call.get_mut("function")?.as_object_mut());
-            let Some(arguments) = function.and_then(|function| function.get_mut("arguments"))
-            else {
-                continue;
-            };
-            if matches!(self, Form::ArgumentsAsText) && arguments.as_str().is_none() {
-                let style = json::Style::PYTHON.ensure_ascii(false);
-                *arguments = json::write_styled(arguments, &style).into();
-            }
-        }
-        message
     }
 }
 

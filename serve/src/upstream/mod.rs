@@ -57,6 +57,8 @@ fn client(silence: Duration) -> Result<reqwest::Client, reqwest::Error> {
     reqwest::Client::builder()
         .redirect(reqwest::redirect::Policy::none())
         .connect_timeout(TO_CONNECT)
+        // Engines close connections that wait, and a request that meets that is lost; to open one costs nothing beside an answer.
+        .pool_max_idle_per_host(0)
         .read_timeout(silence)
         .build()
 }
