@@ -1702,3 +1702,73 @@ fn thousands_of_properties_take_no_longer_for_each() {
         }
     }
 }
+
+/// Answers of a schema, behind whatever a turn may begin with, and beside calls that take their place.
+#[test]
+fn an_answer_of_a_schema_is_json_and_calls_may_stand_in_its_place() {
+    let template = ChatTemplate::from_jinja(
+        "{% for m in messages %}<{{ m.role }}>\
+         {% if m.reasoning_content %}<think>{{ m.reasoning_content }}</think>{% endif %}{{ m.content }}\
+         {% for c in m.tool_calls or [] %}<call>{{ c.function | tojson }}</call>{% endfor %}<end>{% endfor %}\
+         {% if add_generation_prompt %}<assistant>{% endif %}",
+    );
+    let format = Format::of(&template, &RenderInput::default()).expect("it renders");
+    let schema = value(
+        r#"{"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"],
+            "additionalProperties": false}"#,
+    );
+    let tools = Tools::from_value(&value(
+        r#"[{"name": "wait", "parameters": {"type": "object"}}]"#,
+    ));
+    let call = r#"<call>{"name": "wait", "arguments": {}}</call>"#;
+    let answer = r#"{"city": "Oslo"}"#;
+    for (choice, tools, expected) in [
+        (
+            ToolChoice::Auto,
+            Tools::none(),
+            ["whole", "whole", "no", "no"],
+        ),
+        (
+            ToolChoice::Auto,
+            tools.clone(),
+            ["whole", "whole", "whole", "no"],
+        ),
+        (
+            ToolChoice::None,
+            tools.clone(),
+            ["whole", "whole", "no", "no"],
+        ),
+        (ToolChoice::Required, tools, ["no", "no", "whole", "no"]),
+    ] {
+        let request = Request::new()
+            .tool_choice(choice.clone())
+            .answer(schema.clone());
+        let grammar = Grammar::of(&format, &tools, &request).expect("there is one");
+        let texts = [
+            format!("{answer}<end>"),
+            format!("<think>Hm.</think>{answer}<end>"),
+            format!("{call}<end>"),
+            format!("Words. {call}<end>"),
+        ];
+        let found = texts.each_ref().map(|text| verdict(&grammar, text));
+        assert_eq!(found, expected, "{choice:?}");
+        for text in [
+            "Oslo<end>",
+            r#"{"city": 3}<end>"#,
+            r#"{"city": "<call>"}<end>"#,
+            "<end>",
+        ] {
+            assert_eq!(verdict(&grammar, text), "no", "{choice:?}: {text}");
+        }
+        assert!(grammar.to_gbnf().text.contains("root ::="));
+    }
+    let impossible = Request::new().answer(value(r#"{"enum": []}"#));
+    let error =
+        Grammar::of(&format, &Tools::none(), &impossible).expect_err("nothing is JSON of it");
+    assert!(
+        error
+            .to_string()
+            .contains("no answer is JSON of the schema"),
+        "{error}"
+    );
+}

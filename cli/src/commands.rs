@@ -29,6 +29,8 @@ mod report;
 mod request;
 mod roundtrip;
 mod schema;
+#[cfg(feature = "serve")]
+mod serve;
 mod source;
 mod target;
 mod testimony;
@@ -78,6 +80,8 @@ enum Command {
     Port(port::Args),
     Grammar(grammar::Args),
     Tui(tui::Args),
+    #[cfg(feature = "serve")]
+    Serve(serve::Args),
     #[cfg(feature = "playground")]
     Playground(playground::Args),
     Render(render::Args),
@@ -168,6 +172,8 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         Command::Port(args) => port::run(&args),
         Command::Grammar(args) => grammar::run(&args),
         Command::Tui(args) => tui::run(&args),
+        #[cfg(feature = "serve")]
+        Command::Serve(args) => serve::run(&args),
         #[cfg(feature = "playground")]
         Command::Playground(args) => playground::run(&args),
         Command::Render(args) => render::run(&args),

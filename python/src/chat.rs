@@ -16,12 +16,8 @@ use unjinja::conversation::{
 use unjinja::derive::{DeriveOptions, ModelOutput, derive};
 use unjinja::format::Format;
 use unjinja::grammar::{Grammar, Reasoning, Request, ToolChoice};
-<<<<<<< HEAD
 use unjinja::lint::{Complaint, LintOptions, lint, lint_chat_template};
-=======
-use unjinja::lint::{LintOptions, lint, lint_chat_template};
 use unjinja::mend::{Fault, Outcome, mend};
->>>>>>> h1
 use unjinja::profile::{Target, language_for};
 use unjinja::{Object, Value, json};
 
@@ -326,10 +322,6 @@ impl PyChatTemplate {
         Ok((to_python(py, &grammar)?, warnings))
     }
 
-<<<<<<< HEAD
-    /// What will hurt about a response template of this chat template, or if there is none, about the chat template.
-    #[pyo3(signature = (template=None, *, profiles=Vec::new()))]
-=======
     /// What is wrong with this chat template.
     fn lint_itself<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let (template, base) = self.cloned();
@@ -337,9 +329,7 @@ impl PyChatTemplate {
             let options = LintOptions::default().base(base);
             lint_chat_template(&template, &options).map_err(|error| question(&template, &error))
         })?;
-        let found = found.map_err(|error| Kind::Render.exception(py, error))?;
-        let found: Vec<Value> = found.iter().map(|complaint| complaint.to_value()).collect();
-        list_to_python(py, &found)
+        complaints_to_python(py, found)
     }
 
     /// The template without faults, and what came of each.
@@ -363,21 +353,13 @@ impl PyChatTemplate {
 
     /// What will hurt about a response template of this chat template.
     #[pyo3(signature = (template, *, profiles=Vec::new()))]
->>>>>>> h1
     fn lint<'py>(
         &self,
         py: Python<'py>,
-        template: Option<&Bound<'py, PyAny>>,
+        template: &Bound<'py, PyAny>,
         profiles: Vec<String>,
     ) -> PyResult<Bound<'py, PyList>> {
-        if let Some(template) = template {
-            return complaints(py, template, targets(&profiles)?, Some(self.cloned()));
-        }
-        let (template, base) = self.cloned();
-        let found = interruptible(py, move || {
-            lint_chat_template(&template, &LintOptions::default().base(base))
-        })?;
-        complaints_to_python(py, found)
+        complaints(py, template, targets(&profiles)?, Some(self.cloned()))
     }
 
     /// What the template renders, refuses, or silently drops.
@@ -448,14 +430,7 @@ impl PyChatTemplate {
     }
 }
 
-<<<<<<< HEAD
-fn question(template: &ChatTemplate, error: &RenderError) -> String {
-=======
-pub(crate) fn question(
-    template: &ChatTemplate,
-    error: &unjinja::chat_template::RenderError,
-) -> String {
->>>>>>> h1
+pub(crate) fn question(template: &ChatTemplate, error: &RenderError) -> String {
     named(template, format_args!("{}: {error}", error.of_question()))
 }
 
@@ -487,9 +462,9 @@ fn complaints<'py>(
     complaints_to_python(py, found)
 }
 
-fn complaints_to_python(
+fn complaints_to_python<E: std::fmt::Display>(
     py: Python<'_>,
-    found: Result<Vec<Complaint>, RenderError>,
+    found: Result<Vec<Complaint>, E>,
 ) -> PyResult<Bound<'_, PyList>> {
     let found = found.map_err(|error| Kind::Render.exception(py, error))?;
     let found: Vec<Value> = found.iter().map(Complaint::to_value).collect();

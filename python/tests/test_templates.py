@@ -141,13 +141,11 @@ def test_what_a_chat_template_can_do_is_told(jinja):
 
 
 def test_chat_templates_are_linted():
-    complaints = unjinja.lint(chat_template="{% for m in messages %}<{{ m.role }}>{{ m.content }}<end>\n{% endfor %}")
+    complaints = unjinja.lint_chat_template("{% for m in messages %}<{{ m.role }}>{{ m.content }}<end>\n{% endfor %}")
     none = next(complaint for complaint in complaints if complaint["name"] == "none-printed")
     assert (none["code"], none["line"], none["column"]) == ("J001", 1, 41)
-    with pytest.raises(TypeError, match="give a response template, or a chat template"):
-        unjinja.lint()
     with pytest.raises(unjinja.RenderError, match="unexpected end of input"):
-        unjinja.lint(chat_template="{% for m in messages %}")
+        unjinja.lint_chat_template("{% for m in messages %}")
 
 
 def test_templates_are_linted(template):

@@ -35,7 +35,7 @@ mod value;
 mod wording;
 mod words;
 
-use crate::markers::lexicon::Lexicon;
+use crate::markers::{self, lexicon::Lexicon};
 
 pub use conversation::{ConversationFormat, ConversationSlot, Definitions, Passage, Piece};
 pub use node::{Dialect, Entry, Node, Repetition, Slot, ValueForm, ValueType, ValueWriting};
@@ -99,6 +99,41 @@ impl Format {
             true => begun,
             false => &prompt[prompt.len()..],
         }
+    }
+
+    /// The markers of the turn that a tokenizer has to leave whole, and an engine to write out: what its parts open and close with.
+    ///
+    /// ```
+    /// use unjinja::chat_template::{ChatTemplate, RenderInput};
+    /// use unjinja::format::Format;
+    ///
+    /// let template = ChatTemplate::from_jinja(
+    ///     "{% for m in messages %}<|{{ m.role }}|>\
+    ///      {% if m.reasoning_content %}<think>{{ m.reasoning_content }}</think>{% endif %}\
+    ///      {{ m.content }}<|end|>{% endfor %}{% if add_generation_prompt %}<|assistant|>{% endif %}",
+    /// );
+    /// let format = Format::of(&template, &RenderInput::default())?;
+    /// assert_eq!(format.preserved_tokens(), ["</think>", "<think>", "<|end|>"]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn preserved_tokens(&self) -> Vec<String> {
+        let mut all = Vec::new();
+        let mut note = |node: &Node| {
+            if let Node::Literal(text) = node {
+                let pieces = markers::pieces(text).filter(|piece| markers::is_token(piece));
+                all.extend(pieces.map(str::to_owned));
+            }
+        };
+        for way in &self.ways {
+            way.node.visit(&mut note);
+            way.end.visit(&mut note);
+        }
+        if let Some(calls) = &self.calls {
+            calls.visit(&mut note);
+        }
+        all.sort();
+        all.dedup();
+        all
     }
 
     /// Whether a prompt is given from behind the header on.

@@ -158,7 +158,11 @@ impl Grammar {
             match node {
                 Expr::Literal(text) => {
                     let pieces = markers::pieces(text);
-                    all.extend(pieces.filter(|piece| is_token(piece)).map(str::to_owned));
+                    all.extend(
+                        pieces
+                            .filter(|piece| markers::is_token(piece))
+                            .map(str::to_owned),
+                    );
                 }
                 // Markers do not stand in values.
                 Expr::Schema(_) => {}
@@ -241,9 +245,4 @@ impl Grammar {
         }
         found
     }
-}
-
-/// Whether a piece of a text may be a token of its own.
-fn is_token(piece: &str) -> bool {
-    markers::is_marker(piece) && !piece.contains(char::is_whitespace)
 }

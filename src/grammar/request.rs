@@ -2,6 +2,7 @@
 
 use crate::format::Format;
 use crate::response::Tools;
+use crate::value::Value;
 
 use super::Grammar;
 use super::turn;
@@ -35,7 +36,7 @@ pub enum Reasoning {
 }
 
 /// What a request asks of a grammar.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Request {
     /// Whether and what the model is to call.
@@ -44,6 +45,8 @@ pub struct Request {
     pub parallel: bool,
     /// Whether it is to think.
     pub reasoning: Reasoning,
+    /// The JSON Schema of its answers, which are any text without one.
+    pub answer: Option<Value>,
     /// The prompt, which may have begun the turn.
     pub prompt: String,
 }
@@ -54,6 +57,7 @@ impl Default for Request {
             tool_choice: ToolChoice::Auto,
             parallel: true,
             reasoning: Reasoning::Auto,
+            answer: None,
             prompt: String::new(),
         }
     }
@@ -80,6 +84,33 @@ impl Request {
     /// With or without reasoning.
     pub fn reasoning(mut self, reasoning: Reasoning) -> Request {
         self.reasoning = reasoning;
+        self
+    }
+
+    /// With answers that are JSON of this schema. A turn without an answer has calls.
+    ///
+    /// ```
+    /// use unjinja::chat_template::{ChatTemplate, RenderInput};
+    /// use unjinja::format::Format;
+    /// use unjinja::grammar::{Grammar, Request};
+    /// use unjinja::{Tools, json};
+    ///
+    /// let template = ChatTemplate::from_jinja(
+    ///     "{% for m in messages %}<{{ m.role }}>{{ m.content }}<end>{% endfor %}\
+    ///      {% if add_generation_prompt %}<assistant>{% endif %}",
+    /// );
+    /// let format = Format::of(&template, &RenderInput::default())?;
+    /// let schema = json::read(r#"{
+    ///     "type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"],
+    ///     "additionalProperties": false
+    /// }"#)?;
+    /// let grammar = Grammar::of(&format, &Tools::none(), &Request::new().answer(schema))?;
+    /// assert!(grammar.parse(r#"{"city": "Oslo"}<end>"#).is_ok());
+    /// assert!(grammar.parse("Oslo<end>").is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn answer(mut self, schema: impl Into<Value>) -> Request {
+        self.answer = Some(schema.into());
         self
     }
 

@@ -173,6 +173,9 @@ impl Turn<'_> {
             true => !self.calls.is_never(),
             false => !self.needs_calls(),
         });
+        if self.request.answer.is_some() {
+            self.keep_answers(&mut kept)?;
+        }
         if kept.is_empty() {
             return Err(fail("no turn behind this prompt has calls"));
         }
@@ -201,8 +204,36 @@ impl Turn<'_> {
             }
         }
         match rows.is_empty() {
+            true if self.request.answer.is_some() => {
+                Err(fail("no answer is JSON of the schema that is asked for"))
+            }
             true => Err(fail("the prompt has begun something else")),
             false => Ok(self.factored(rows)),
+        }
+    }
+
+    /// Keeps the turns in which an answer of a schema may stand, or calls in place of one.
+    fn keep_answers(&self, kept: &mut Vec<Left<'_>>) -> Result<(), GrammarError> {
+        let fail = |reason: &str| GrammarError::NoTurn {
+            reason: reason.to_owned(),
+        };
+        let content = Node::Slot(Slot::Content);
+        kept.retain(|left| {
+            let nodes = &left.nodes;
+            match nodes.contains(&Node::Calls) {
+                // Words beside calls are no answer.
+                true => !nodes.contains(&content),
+                false => nodes.contains(&content),
+            }
+        });
+        if kept.is_empty() {
+            return Err(fail("no turn behind this prompt has an answer"));
+        }
+        match self.format.json_strings.contains(&Slot::Content) {
+            true => Err(fail(
+                "an answer of a JSON Schema is asked for, and this format writes answers as strings of JSON",
+            )),
+            false => Ok(()),
         }
     }
 
@@ -376,6 +407,11 @@ impl Turn<'_> {
         };
         let unclear: Vec<Expr> = calls.chain(heads).filter(is_new).cloned().collect();
         let ends = markers.into_iter().map(Expr::from).chain(unclear);
+        if let Some(schema) = &self.request.answer {
+            let notation = Notation::json().without(ends.collect());
+            let answer = self.p.schema_in("answer", schema, &notation);
+            return answer.tagged(Tag::Content);
+        }
         let text = self.text(left, at, Vec::new(), ends.collect());
         // At the start of a turn, its first sign distinguishes a call from a text. Nothing is no text there.
         let text = match self.bare_sign().filter(|_| is_white(before)) {

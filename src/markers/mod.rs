@@ -209,6 +209,11 @@ fn is_common(piece: &str) -> bool {
     parts.starts_with('(') || lexicon::line_of_words(parts).is_some()
 }
 
+/// Whether a piece of a text may be a token of its own.
+pub(crate) fn is_token(piece: &str) -> bool {
+    is_marker(piece) && !piece.contains(char::is_whitespace)
+}
+
 /// Whether a text is nothing but markers and white space.
 pub(crate) fn are_markers(text: &str) -> bool {
     pieces(text).all(|piece| is_marker(piece) || piece.trim().is_empty())

@@ -42,7 +42,15 @@ pub enum Delta {
 
 impl Delta {
     /// The delta as the object that clients are sent; reasoning goes by a key of this name.
-    pub(super) fn to_value(&self, reasoning: &str) -> Value {
+    ///
+    /// ```
+    /// use unjinja::completion::Delta;
+    /// use unjinja::json;
+    ///
+    /// let delta = Delta::Reasoning("Rain?".into()).to_value("reasoning");
+    /// assert_eq!(json::write(&delta), r#"{"reasoning":"Rain?"}"#);
+    /// ```
+    pub fn to_value(&self, reasoning: &str) -> Value {
         let one = |key: &str, value: Value| Object::from_iter([(key, value)]).into();
         match self {
             Delta::Role(role) => one("role", role.as_str().into()),

@@ -60,7 +60,20 @@ impl CompletionMessage {
     }
 
     /// The message as clients are sent it; reasoning goes by a key of this name.
-    pub(super) fn to_value(&self, reasoning: &str) -> Value {
+    ///
+    /// ```
+    /// use unjinja::completion::{CompletionMessage, Delta};
+    /// use unjinja::json;
+    ///
+    /// let mut message = CompletionMessage::default();
+    /// message.add(&Delta::Role("assistant".into()));
+    /// message.add(&Delta::Content("Yes.".into()));
+    /// assert_eq!(
+    ///     json::write(&message.to_value("reasoning_content")),
+    ///     r#"{"role":"assistant","content":"Yes."}"#,
+    /// );
+    /// ```
+    pub fn to_value(&self, reasoning: &str) -> Value {
         let mut message = Object::new();
         message.insert("role", self.role.as_str());
         message.insert("content", text_or_null(self.content.as_deref()));

@@ -14,13 +14,8 @@ written.
 
 Reading outputs: `parse_response`, `ResponseParser`, `Completion`, `ResponseTemplate`.
 Working out how: `derive`, `attach`, `convert`, `port`, `lint`, `check`, `grammar`.
-<<<<<<< HEAD
-Chat templates: `caps`, `lint`.
-Whole conversations: `render`, `read`, `mask`, `mask_tokens`, `tagged`.
-=======
+Chat templates themselves: `caps`, `lint_chat_template`, `mend`.
 Whole conversations: `render`, `read`, `mask`, `mask_tokens`, `tagged`, `bridge`.
-Chat templates themselves: `lint_chat_template`, `mend`.
->>>>>>> h1
 
 Chat templates are named by a *source*: a tokenizer that has one, a file, a folder or an id of a model, a
 `ChatTemplate`, or the text of the template itself, which is known by its `{%` or `{{`.
@@ -35,11 +30,8 @@ from ._api import (
     Mended,
     Ported,
     attach,
-<<<<<<< HEAD
-    caps,
-=======
     bridge,
->>>>>>> h1
+    caps,
     chat_template,
     check,
     convert,
@@ -100,11 +92,8 @@ __all__ = [
     "TemplateError",
     "__version__",
     "attach",
-<<<<<<< HEAD
-    "caps",
-=======
     "bridge",
->>>>>>> h1
+    "caps",
     "chat_template",
     "check",
     "convert",

@@ -544,22 +544,19 @@ def check(
 
 
 def lint(
-    response_template: Template | None = None,
+    response_template: Template,
     *,
     chat_template: Source | None = None,
     profile: str | Sequence[str] = (),
     **options: Any,
 ) -> list[dict[str, Any]]:
-    """What will hurt about a response template, though it is valid; more of it with its chat template. With a chat template
-    alone, what is wrong with that: each complaint has its line and column in the Jinja, and a conversation that shows it.
+    """What will hurt about a response template, though it is valid; more of it with its chat template.
 
     With a `profile`, as `derive` takes it, what those have against the template whom it is for is among that, each with
     the name of the profile under `for`.
     """
     profiles = _profiles(profile)
     if chat_template is None:
-        if response_template is None:
-            raise TypeError("give a response template, or a chat template as `chat_template=`")
         return _native.lint_template(response_template, profiles=profiles)
     return _load(chat_template, **options).lint(response_template, profiles=profiles)
 

@@ -1,0 +1,150 @@
+//! `unjinja serve`: structured answers in front of any engine.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use unjinja::chat_template::ChatTemplate;
+use unjinja_serve::{Config, ENGINES, Engine, describe};
+
+use super::source::SourceOptions;
+use super::{Failure, output};
+use crate::printing;
+
+/// Stand in front of an engine, and answer as the services do that clients are written for
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  llama.cpp, which tells what it is and what its model's chat template is:
+    llama-server -m model.gguf --port 8080
+    unjinja serve --upstream http://127.0.0.1:8080
+
+  Another engine, and the model's folder:
+    unjinja serve --upstream http://127.0.0.1:8000/v1 --model model/
+
+  Then clients of both vendors find what they expect:
+    OPENAI_BASE_URL=http://127.0.0.1:8787/v1 OPENAI_API_KEY=none python agent.py
+    ANTHROPIC_BASE_URL=http://127.0.0.1:8787 ANTHROPIC_API_KEY=none python agent.py
+
+  What models write is kept, to derive a better response template of it:
+    unjinja serve --upstream URL --model model/ --record outputs.jsonl
+    unjinja derive model/ --outputs outputs.jsonl
+
+  What would be served, without serving it:
+    unjinja serve --upstream URL --model model/ --print-config
+
+It answers POST /v1/chat/completions, /v1/responses and /v1/messages, and GET /v1/models, /health and
+/metrics, on this machine alone unless `--listen` says otherwise, until Ctrl-C. Keys of clients are
+passed on to the engine, and kept nowhere. Calls and JSON are held by a grammar where the engine takes
+one. No pages in a browser are answered. See docs/serve.md.
+
+Exit codes:
+  0  it was told to end
+  2  there is no server: the engine does not answer, nothing can be derived from the chat template,
+     or the address can't be listened at")]
+pub(crate) struct Args {
+    /// The engine's address, such as http://127.0.0.1:8080
+    #[arg(long, value_name = "URL")]
+    upstream: String,
+
+    /// The model's chat template: a .jinja file, a tokenizer_config.json, a model's folder, a GGUF
+    /// file or a model id [default: the engine is asked]
+    #[arg(long, value_name = "SOURCE")]
+    model: Option<String>,
+
+    /// Which engine it is [default: the engine is asked]
+    #[arg(long, value_name = "NAME", value_parser = engines())]
+    engine: Option<String>,
+
+    /// The name of the model there [default: the one that clients give]
+    #[arg(long, value_name = "NAME")]
+    upstream_model: Option<String>,
+
+    /// Where to listen
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8787")]
+    listen: String,
+
+    /// A name that the server is known by, beside addresses and localhost
+    #[arg(long = "host", value_name = "NAME")]
+    hosts: Vec<String>,
+
+    /// Send no grammars
+    #[arg(long)]
+    no_grammar: bool,
+
+    /// Answer requests that no answer can be held to, such as a required call without a grammar
+    #[arg(long)]
+    best_effort: bool,
+
+    /// How many requests are answered at once
+    #[arg(long, value_name = "NUMBER", default_value = "1024", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    max_requests: u32,
+
+    /// How large a request may be, in bytes
+    #[arg(long, value_name = "BYTES", default_value = "33554432")]
+    max_body: usize,
+
+    /// How long the engine may say nothing, in seconds
+    #[arg(long, value_name = "SECONDS", default_value = "600", value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    timeout: u64,
+
+    /// How long a client may take for the headers of a request, and to take what it is sent, in seconds
+    #[arg(long, value_name = "SECONDS", default_value = "30", value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    patience: u64,
+
+    /// Append outputs to a file, one JSON object a line, as `derive --outputs` and `parse --jsonl` take them
+    #[arg(long, value_name = "FILE")]
+    record: Option<PathBuf>,
+
+    /// Show what comes from the model, and what is sent for it
+    #[arg(long)]
+    explain: bool,
+
+    /// Print what would be served, as JSON
+    #[arg(long)]
+    print_config: bool,
+
+    #[command(flatten)]
+    source: SourceOptions,
+}
+
+/// The names of the engines, each with what it is.
+fn engines() -> clap::builder::PossibleValuesParser {
+    let names = ENGINES.iter();
+    let names =
+        names.map(|engine| clap::builder::PossibleValue::new(engine.name).help(engine.about));
+    clap::builder::PossibleValuesParser::new(names.collect::<Vec<_>>())
+}
+
+pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+    let mut config = Config::new(args.upstream.as_str());
+    config.engine = args.engine.as_deref().and_then(Engine::named);
+    config.upstream_model = args.upstream_model.clone();
+    let model = args.model.as_deref();
+    config.template = model.map(|model| args.source.load(model)).transpose()?;
+    config.base = args.source.base();
+    // They count for what the engine tells, too.
+    let given = args.source.with_tokens(ChatTemplate::default());
+    (config.base.bos_token, config.base.eos_token) = (given.bos_token, given.eos_token);
+    config.listen = args.listen.clone();
+    config.hosts = args.hosts.clone();
+    config.grammars = !args.no_grammar;
+    config.best_effort = args.best_effort;
+    config.limits.requests = usize::try_from(args.max_requests).unwrap_or(usize::MAX);
+    config.limits.body = args.max_body;
+    config.limits.silence = Duration::from_secs(args.timeout);
+    config.limits.patience = Duration::from_secs(args.patience);
+    config.record = args.record.clone();
+    config.explain = args.explain;
+    config.tell = Arc::new(|line| printing::tell(format_args!("{line}\n")));
+    let fail = |error: unjinja_serve::ServeError| Failure::Input(error.to_string());
+    if args.print_config {
+        let described = describe(config).map_err(fail)?;
+        return printing::print(output::pretty(&described));
+    }
+    let mut printed = Ok(());
+    let served = unjinja_serve::serve(config, |address| {
+        printed = printing::print(format!("listening on http://{address}\n"));
+    });
+    served.map_err(fail)?;
+    printed
+}

@@ -1,0 +1,399 @@
+//! The server under load, in a process of its own, between an engine and clients that are no work: what it adds to each token, how much
+//! memory it takes, and what is left of it when clients vanish or send what is no request.
+//!
+//! `cargo bench --package unjinja-serve`; numbers behind `--` change how many streams, tokens, clients and requests there are.
+
+use std::error::Error;
+use std::io::BufRead;
+use std::net::SocketAddr;
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+use std::{env, fs, io};
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use unjinja::chat_template::ChatTemplate;
+use unjinja_serve::{Config, Engine, serve};
+
+type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;
+
+const JINJA: &str = "{% for m in messages %}<{{ m.role }}>\
+    {% if m.reasoning_content %}<think>{{ m.reasoning_content }}</think>{% endif %}{{ m.content }}\
+    {% for c in m.tool_calls or [] %}<call>{{ c.function | tojson }}</call>{% endfor %}<end>{% endfor %}\
+    {% if add_generation_prompt %}<assistant>{% endif %}";
+
+/// Between two tokens of a stream.
+const PACE: Duration = Duration::from_millis(20);
+
+fn main() -> Outcome<()> {
+    let arguments: Vec<String> = env::args()
+        .skip(1)
+        .filter(|text| text != "--bench")
+        .collect();
+    if let [role, upstream] = &arguments[..]
+        && role == "serve"
+    {
+        let mut config = Config::new(upstream.as_str());
+        config.engine = Engine::named("openai");
+        config.template = Some(ChatTemplate::from_jinja(JINJA));
+        config.listen = "127.0.0.1:0".to_owned();
+        config.limits.requests = 4096;
+        return Ok(serve(config, |address| println!("{address}"))?);
+    }
+    let numbers = arguments.iter().map(|text| text.parse::<usize>());
+    let numbers: Vec<usize> = numbers.collect::<Result<_, _>>()?;
+    let number = |at: usize, usual| numbers.get(at).copied().unwrap_or(usual);
+    let runtime = tokio::runtime::Runtime::new()?;
+    runtime.block_on(run(
+        (number(0, 256), number(1, 500)),
+        number(2, 1000),
+        number(3, 100_000),
+    ))
+}
+
+/// The server in its process, which ends with this.
+struct Server {
+    process: Child,
+    address: SocketAddr,
+}
+
+impl Server {
+    fn start(upstream: SocketAddr) -> Outcome<Server> {
+        let mut process = Command::new(env::current_exe()?)
+            .args(["serve", &format!("http://{upstream}")])
+            .stdout(Stdio::piped())
+            .spawn()?;
+        let output = process.stdout.take().ok_or("no output")?;
+        let mut line = String::new();
+        io::BufReader::new(output).read_line(&mut line)?;
+        let address = line.trim().parse()?;
+        Ok(Server { process, address })
+    }
+
+    /// How much memory it has, and has had at most, in MiB; where the system does not tell, nothing.
+    fn memory(&self) -> String {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.process.id()));
+        let status = status.unwrap_or_default();
+        let of = |key: &str| {
+            let line = status.lines().find(|line| line.starts_with(key))?;
+            let kibibytes: f64 = line.split_whitespace().nth(1)?.parse().ok()?;
+            Some(kibibytes / 1024.0)
+        };
+        match (of("VmRSS:"), of("VmHWM:")) {
+            (Some(now), Some(most)) => format!("{now:.1} MiB, {most:.1} at most"),
+            _ => "unknown".to_owned(),
+        }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _has_ended = self.process.kill();
+        let _has_ended = self.process.wait();
+    }
+}
+
+async fn run((streams, tokens): (usize, usize), vanishing: usize, malformed: usize) -> Outcome<()> {
+    let upstream = Upstream::start().await?;
+    let server = Server::start(upstream.address)?;
+    println!("memory at first: {}", server.memory());
+
+    for (name, address, path) in [
+        ("the engine alone", upstream.address, "/v1/completions"),
+        ("through the server", server.address, "/v1/chat/completions"),
+    ] {
+        let mut late = at_once(streams, tokens, PACE, address, path).await?;
+        late.sort_unstable();
+        let at = |share: usize| late[(late.len() - 1) * share / 100] as f64 / 1000.0;
+        println!(
+            "{streams} streams of {tokens} tokens, one in {PACE:?} each, {name}: after {:.3} ms (median), {:.3} ms (99 of 100), {:.3} ms (last)",
+            at(50),
+            at(99),
+            at(100)
+        );
+        let begun = Instant::now();
+        at_once(streams, tokens, Duration::ZERO, address, path).await?;
+        let rate = (streams * tokens) as f64 / begun.elapsed().as_secs_f64();
+        println!(
+            "{streams} streams of {tokens} tokens as fast as can be, {name}: {rate:.0} tokens a second"
+        );
+    }
+    println!("memory: {}", server.memory());
+
+    let begun = Instant::now();
+    vanish(vanishing, server.address).await?;
+    while upstream.open.load(Relaxed) > 0 {
+        if begun.elapsed() > Duration::from_secs(60) {
+            return Err(format!(
+                "{} requests are still open upstream",
+                upstream.open.load(Relaxed)
+            )
+            .into());
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    println!(
+        "{vanishing} clients have vanished, and all requests upstream have ended, {:.1} s after the first came",
+        begun.elapsed().as_secs_f64()
+    );
+    println!("memory: {}", server.memory());
+
+    let begun = Instant::now();
+    let codes = send_malformed(malformed, server.address).await?;
+    println!(
+        "{malformed} malformed requests in {:.1} s: {codes:?}",
+        begun.elapsed().as_secs_f64()
+    );
+    println!("memory: {}", server.memory());
+    at_once(
+        4,
+        10,
+        Duration::ZERO,
+        server.address,
+        "/v1/chat/completions",
+    )
+    .await?;
+    Ok(())
+}
+
+/// An engine whose tokens are the times at which they are sent.
+struct Upstream {
+    address: SocketAddr,
+    open: Arc<AtomicUsize>,
+}
+
+/// Microseconds since the first call.
+fn now() -> u64 {
+    static BEGIN: std::sync::OnceLock<Instant> = std::sync::OnceLock::new();
+    let begin = BEGIN.get_or_init(Instant::now);
+    u64::try_from(begin.elapsed().as_micros()).unwrap_or(u64::MAX)
+}
+
+impl Upstream {
+    async fn start() -> Outcome<Upstream> {
+        let listener = TcpListener::bind("127.0.0.1:0").await?;
+        let address = listener.local_addr()?;
+        let open = Arc::new(AtomicUsize::new(0));
+        let counted = Arc::clone(&open);
+        tokio::spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                let open = Arc::clone(&counted);
+                open.fetch_add(1, Relaxed);
+                tokio::spawn(async move {
+                    // Whoever goes away has lost nothing.
+                    let _gone = answer(stream).await;
+                    open.fetch_sub(1, Relaxed);
+                });
+            }
+        });
+        Ok(Upstream { address, open })
+    }
+}
+
+/// Reads a request to its end, and gives its head and its body.
+async fn read_message(stream: &mut TcpStream) -> Outcome<(String, String)> {
+    let mut bytes = Vec::new();
+    loop {
+        let mut buffer = [0; 4096];
+        let count = stream.read(&mut buffer).await?;
+        if count == 0 {
+            return Err("it has ended".into());
+        }
+        bytes.extend_from_slice(&buffer[..count]);
+        let text = String::from_utf8_lossy(&bytes);
+        if let Some((head, body)) = text.split_once("\r\n\r\n") {
+            let length = head
+                .to_lowercase()
+                .split_once("content-length: ")
+                .and_then(|(_, rest)| rest.split("\r\n").next()?.trim().parse::<usize>().ok());
+            if body.len() >= length.unwrap_or(0) {
+                return Ok((head.to_owned(), body.to_owned()));
+            }
+        }
+    }
+}
+
+/// Streams as many tokens as are wanted, at the pace that stands in the `user` of the request.
+async fn answer(mut stream: TcpStream) -> Outcome<()> {
+    stream.set_nodelay(true)?;
+    let (_, body) = read_message(&mut stream).await?;
+    let number = |key: &str| {
+        let (_, rest) = body.split_once(&format!("\"{key}\":"))?;
+        rest.split([',', '}']).next()?.parse::<u64>().ok()
+    };
+    let (tokens, pace) = (
+        number("max_tokens").unwrap_or(1),
+        number("pace").unwrap_or(0),
+    );
+    stream
+        .write_all(
+            b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n",
+        )
+        .await?;
+    let mut ticks = tokio::time::interval(Duration::from_micros(pace.max(1)));
+    for _ in 0..tokens {
+        if pace > 0 {
+            ticks.tick().await;
+        }
+        let event = format!(
+            "data: {{\"choices\":[{{\"index\":0,\"text\":\"t{};\",\"finish_reason\":null}}]}}\n\n",
+            now()
+        );
+        stream.write_all(event.as_bytes()).await?;
+    }
+    stream.write_all(b"data: {\"choices\":[{\"index\":0,\"text\":\"\",\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n").await?;
+    Ok(())
+}
+
+fn request(path: &str, body: &str, connection: &str) -> String {
+    format!(
+        "POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nConnection: {connection}\r\nContent-Length: {}\r\n\r\n{body}",
+        body.len()
+    )
+}
+
+fn question(tokens: usize, pace: Duration) -> String {
+    let pace = pace.as_micros();
+    format!(
+        "{{\"model\":\"m\",\"messages\":[{{\"role\":\"user\",\"content\":\"Hi\"}}],\"prompt\":\"\",\"stream\":true,\"max_tokens\":{tokens},\"pace\":{pace}}}"
+    )
+}
+
+/// Lets streams come at once, and gives for each token how many microseconds after it was sent it came.
+async fn at_once(
+    streams: usize,
+    tokens: usize,
+    pace: Duration,
+    address: SocketAddr,
+    path: &'static str,
+) -> Outcome<Vec<u64>> {
+    let one = |_| tokio::spawn(take_all(tokens, pace, address, path));
+    let all: Vec<_> = (0..streams).map(one).collect();
+    let mut late = Vec::new();
+    for one in all {
+        late.extend(one.await??);
+    }
+    Ok(late)
+}
+
+/// Takes a stream to its end.
+async fn take_all(
+    tokens: usize,
+    pace: Duration,
+    address: SocketAddr,
+    path: &'static str,
+) -> Outcome<Vec<u64>> {
+    let mut stream = TcpStream::connect(address).await?;
+    stream.set_nodelay(true)?;
+    let request = request(path, &question(tokens, pace), "close");
+    stream.write_all(request.as_bytes()).await?;
+    let (mut late, mut text) = (Vec::with_capacity(tokens), String::new());
+    let mut buffer = vec![0; 16384];
+    loop {
+        let count = stream.read(&mut buffer).await?;
+        if count == 0 {
+            break;
+        }
+        text.push_str(&String::from_utf8_lossy(&buffer[..count]));
+        let whole = text.rfind('\n').map_or(0, |end| end + 1);
+        for line in text[..whole].lines() {
+            if let Some((_, stamp)) = line.split_once("\":\"t") {
+                let (stamp, _) = stamp.split_once(';').ok_or("a token is cut")?;
+                late.push(now().saturating_sub(stamp.parse()?));
+            }
+        }
+        text.drain(..whole);
+    }
+    match late.len() == tokens {
+        true => Ok(late),
+        false => Err(format!("{} of {tokens} tokens have come", late.len()).into()),
+    }
+}
+
+/// Lets clients come, take a little, and go without a word.
+async fn vanish(clients: usize, address: SocketAddr) -> Outcome<()> {
+    let all: Vec<_> = (0..clients)
+        .map(|_| tokio::spawn(take_a_little(address)))
+        .collect();
+    for one in all {
+        one.await??;
+    }
+    Ok(())
+}
+
+async fn take_a_little(address: SocketAddr) -> Outcome<()> {
+    let mut stream = TcpStream::connect(address).await?;
+    let request = request("/v1/messages", &question(1_000_000, PACE), "close");
+    stream.write_all(request.as_bytes()).await?;
+    let mut buffer = [0; 512];
+    match stream.read(&mut buffer).await? {
+        0 => Err("a client was not answered".into()),
+        _ => Ok(()),
+    }
+}
+
+/// Numbers that look as if by chance.
+struct Chance(u64);
+
+impl Chance {
+    fn below(&mut self, most: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        usize::try_from(self.0 % most as u64).unwrap_or(0)
+    }
+}
+
+/// Sends requests with bytes taken out, put in and replaced, and gives how often each code came. Some are requests all the same.
+async fn send_malformed(requests: usize, address: SocketAddr) -> Outcome<Vec<(String, usize)>> {
+    let workers = 16;
+    let all: Vec<_> = (0..workers)
+        .map(|worker| tokio::spawn(send_some(worker, requests / workers, address)))
+        .collect();
+    let mut counts = std::collections::BTreeMap::<String, usize>::new();
+    for one in all {
+        for code in one.await?? {
+            *counts.entry(code).or_default() += 1;
+        }
+    }
+    match counts.keys().find(|code| code.starts_with('5')) {
+        Some(code) => Err(format!("a malformed request was answered with {code}").into()),
+        None => Ok(counts.into_iter().collect()),
+    }
+}
+
+/// The codes of the answers to so many requests on one connection.
+async fn send_some(worker: usize, requests: usize, address: SocketAddr) -> Outcome<Vec<String>> {
+    const PATHS: [&str; 3] = ["/v1/chat/completions", "/v1/responses", "/v1/messages"];
+    const BODIES: [&str; 2] = [
+        r#"{"model":"m","max_tokens":9,"messages":[{"role":"user","content":[{"type":"text","text":"Hi"}]},{"role":"assistant","tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{}"}}]}],"tools":[{"type":"function","function":{"name":"f","parameters":{"type":"object"}}}],"tool_choice":"auto","n":1}"#,
+        r#"{"model":"m","input":[{"type":"message","role":"user","content":[{"type":"input_text","text":"Hi"}]}],"text":{"format":{"type":"json_schema","name":"n","schema":{"type":"object"}}},"tools":[{"type":"function","name":"f"}]}"#,
+    ];
+    let mut chance = Chance(0x9e37_79b9 + worker as u64);
+    let mut stream = TcpStream::connect(address).await?;
+    stream.set_nodelay(true)?;
+    let mut codes = Vec::new();
+    for _ in 0..requests {
+        let mut body = BODIES[chance.below(BODIES.len())].as_bytes().to_vec();
+        for _ in 0..=chance.below(4) {
+            let at = chance.below(body.len());
+            match chance.below(4) {
+                0 => body.truncate(at + 1),
+                1 => body[at] = u8::try_from(chance.below(256))?,
+                2 => body.insert(at, b"{}[]\",:0"[chance.below(8)]),
+                _ if body.len() > 1 => {
+                    body.remove(at);
+                }
+                _ => {}
+            }
+        }
+        let head = request(PATHS[chance.below(3)], "", "keep-alive");
+        let head = head.replace("Length: 0", &format!("Length: {}", body.len()));
+        stream.write_all(&[head.as_bytes(), &body].concat()).await?;
+        let (head, _) = read_message(&mut stream).await?;
+        codes.push(head.split(' ').nth(1).unwrap_or_default().to_owned());
+    }
+    Ok(codes)
+}

@@ -1,0 +1,165 @@
+//! Conversations as chat templates take them, put together of what APIs have in pieces.
+
+use unjinja::{Object, Value, json};
+
+use crate::fault::Fault;
+use crate::object::object;
+use crate::request::{Members, expected};
+
+/// A conversation that grows. What the model has thought, said and called one after the other is one message.
+#[derive(Debug, Default)]
+pub(crate) struct Conversation {
+    messages: Vec<Object>,
+}
+
+impl Conversation {
+    /// Somebody else than the model says something.
+    pub(crate) fn say(&mut self, role: &str, text: &str) {
+        let message = object! {"role": role, "content": text};
+        self.messages.push(message);
+    }
+
+    /// The model says something.
+    pub(crate) fn answer(&mut self, text: &str) {
+        append(self.turn(), "content", text);
+    }
+
+    /// The model thinks something.
+    pub(crate) fn think(&mut self, text: &str) {
+        append(self.turn(), "reasoning_content", text);
+    }
+
+    /// The model calls a tool.
+    pub(crate) fn call(&mut self, id: &str, name: &str, arguments: Value) {
+        let function = object! {"name": name, "arguments": arguments};
+        let call = Value::from(object! {"id": id, "type": "function", "function": function});
+        let turn = self.turn();
+        match turn.get_mut("tool_calls").and_then(Value::as_array_mut) {
+            Some(calls) => calls.push(call),
+            None => {
+                turn.insert("tool_calls", vec![call]);
+            }
+        }
+    }
+
+    /// A tool answers. Some templates want its name.
+    pub(crate) fn result(&mut self, id: &str, text: &str) {
+        let mut message = object! {"role": "tool", "tool_call_id": id, "content": text};
+        let name = self.messages.iter().rev().find_map(|message| {
+            let calls = message.get("tool_calls")?.as_array()?;
+            let call = calls.iter().find(|call| call.get("id") == Some(&id.into()));
+            call?.pointer("/function/name").cloned()
+        });
+        if let Some(name) = name {
+            message.insert("name", name);
+        }
+        self.messages.push(message);
+    }
+
+    /// Whether the model has said the last of it.
+    pub(crate) fn is_answered(&self) -> bool {
+        self.messages.last().is_some_and(is_turn)
+    }
+
+    pub(crate) fn into_messages(self) -> Vec<Value> {
+        self.messages.into_iter().map(Value::from).collect()
+    }
+
+    /// The message of the model that goes on.
+    fn turn(&mut self) -> &mut Object {
+        if !self.is_answered() {
+            self.messages
+                .push(object! {"role": "assistant", "content": ""});
+        }
+        let last = self.messages.len() - 1;
+        &mut self.messages[last]
+    }
+}
+
+fn is_turn(message: &Object) -> bool {
+    message.get("role").and_then(Value::as_str) == Some("assistant")
+}
+
+fn append(message: &mut Object, key: &str, text: &str) {
+    let before = message.get(key).and_then(Value::as_str).unwrap_or_default();
+    let joined = format!("{before}{text}");
+    message.insert(key, joined);
+}
+
+/// The text of a content that is a text, or a list of parts of these types, whose text is under `text`. What is no text is refused,
+/// since prompts are texts.
+pub(crate) fn text_of(content: &Value, types: &[&str], path: &str) -> Result<String, Fault> {
+    if let Some(text) = content.as_str() {
+        return Ok(text.to_owned());
+    }
+    let parts = content.as_array();
+    let parts = parts.ok_or_else(|| expected(path, "a string or a list of parts", content))?;
+    let mut all = String::new();
+    for (index, part) in parts.iter().enumerate() {
+        let path = format!("{path}[{index}]");
+        let members = Members::of(part, &path)?;
+        let kind = members.text("type")?.unwrap_or("text");
+        match types.contains(&kind) {
+            true => all.push_str(members.needed_text("text")?),
+            false => return Err(no_text(&path, kind)),
+        }
+    }
+    Ok(all)
+}
+
+/// A part of a content that is no text.
+pub(crate) fn no_text(path: &str, kind: &str) -> Fault {
+    let message =
+        format!("`{kind}` is not passed on: what goes upstream is a prompt, and has only text");
+    Fault::of(path, message)
+}
+
+/// The arguments of a call, which clients give as a text of JSON.
+pub(crate) fn arguments(text: &str) -> Value {
+    match json::read(text) {
+        Ok(object @ Value::Object(_)) => object,
+        _ if text.trim().is_empty() => Object::new().into(),
+        _ => text.into(),
+    }
+}
+
+/// A form in which templates take messages.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Form {
+    /// Arguments are objects, and what is null stays so.
+    Plain,
+    /// Content that is null is an empty text.
+    WithContent,
+    /// Arguments are texts, besides.
+    ArgumentsAsText,
+}
+
+impl Form {
+    /// All of them, the plainest first.
+    pub(crate) const ALL: [Form; 3] = [Form::Plain, Form::WithContent, Form::ArgumentsAsText];
+
+    /// A message in this form.
+    pub(crate) fn of(self, message: &Value) -> Value {
+        let mut message = message.clone();
+        let Some(members) = message.as_object_mut() else {
+            return message;
+        };
+        if !matches!(self, Form::Plain) && members.get("content").is_none_or(Value::is_null) {
+            members.insert("content", "");
+        }
+        let calls = members.get_mut("tool_calls").and_then(Value::as_array_mut);
+        for call in calls.into_iter().flatten() {
+            let call = call.as_object_mut();
+            let function = call.and_then(|call| call.get_mut("function")?.as_object_mut());
+            let Some(arguments) = function.and_then(|function| function.get_mut("arguments"))
+            else {
+                continue;
+            };
+            if matches!(self, Form::ArgumentsAsText) && arguments.as_str().is_none() {
+                let style = json::Style::PYTHON.ensure_ascii(false);
+                *arguments = json::write_styled(arguments, &style).into();
+            }
+        }
+        message
+    }
+}

@@ -1,0 +1,390 @@
+//! The model: how it is asked, what it may write, and how that is read.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use axum::http::StatusCode;
+use unjinja::analysis::Capabilities;
+use unjinja::chat_template::{ChatTemplate, PreparedTemplate, RenderInput};
+use unjinja::completion::{Completion, CompletionOptions};
+use unjinja::derive::{DeriveOptions, derive};
+use unjinja::format::Format;
+use unjinja::grammar::{Grammar, Request as Asked};
+use unjinja::{Object, OnMalformed, ParserOptions, ResponseTemplate, Tools, Value, json};
+
+use crate::cache::Cache;
+use crate::conversation::Form;
+use crate::fault::Fault;
+use crate::object::object;
+use crate::request::Request;
+use crate::upstream::{Constraint, Engine};
+
+/// So many grammars and formats are kept.
+const KEPT: usize = 64;
+
+/// A chat template, and what follows from it.
+pub(crate) struct Model {
+    template: ChatTemplate,
+    prepared: PreparedTemplate,
+    /// How outputs are read.
+    pub(crate) response_template: ResponseTemplate,
+    /// What all renderings have in common.
+    base: RenderInput,
+    /// The variables that switch thinking.
+    switches: Vec<String>,
+    /// The special tokens that engines are to write out.
+    pub(crate) preserved: Vec<String>,
+    formats: Cache<Result<Format, String>>,
+    constraints: Cache<Result<Value, String>>,
+    /// What was said of grammars that there are not.
+    told: Mutex<Vec<String>>,
+}
+
+/// How far answers are held to what is asked.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Holding {
+    /// Whether grammars are sent.
+    pub(crate) grammars: bool,
+    /// Whether a request is answered that can't be held to what it asks.
+    pub(crate) best_effort: bool,
+}
+
+/// A request made ready.
+pub(crate) struct Ready {
+    pub(crate) prompt: String,
+    pub(crate) tools: Tools,
+    pub(crate) constraint: Option<Value>,
+    /// Why there is no constraint, though one would have been of use; said once.
+    pub(crate) warning: Option<String>,
+}
+
+impl Model {
+    /// A model with this chat template, and what is to be said of it. The response template is the one beside it, or else derived.
+    pub(crate) fn new(
+        template: ChatTemplate,
+        base: RenderInput,
+    ) -> Result<(Model, Option<String>), String> {
+        let wrong = |error: &dyn std::fmt::Display| format!("{}: {error}", template.name);
+        let mut warning = None;
+        let response_template = match &template.response_template {
+            Some(value) => ResponseTemplate::from_value(value).map_err(|error| wrong(&error))?,
+            None => {
+                let mut options = DeriveOptions::default();
+                options.base = base.clone();
+                let derived = derive(&template, &options).map_err(|error| wrong(&error))?;
+                if !derived.is_whole() {
+                    warning = Some(wrong(
+                        &"not all turns are read back: `unjinja derive` says which",
+                    ));
+                }
+                derived.template
+            }
+        };
+        let model = Model {
+            prepared: template.prepare(),
+            response_template,
+            preserved: Vec::new(),
+            switches: switches(&template, &base),
+            formats: Cache::new(KEPT),
+            constraints: Cache::new(KEPT),
+            told: Mutex::default(),
+            base,
+            template,
+        };
+        let format = model.format(&Object::new());
+        let preserved = format.as_ref().as_ref().map(Format::preserved_tokens);
+        let preserved = preserved.unwrap_or_default();
+        Ok((Model { preserved, ..model }, warning))
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        &self.template.name
+    }
+
+    /// The token that begins texts.
+    pub(crate) fn bos_token(&self) -> Option<&str> {
+        let base = self.base.bos_token.as_deref();
+        base.or(self.template.bos_token.as_deref())
+            .filter(|token| !token.is_empty())
+    }
+
+    /// Makes a request ready: this may take as long as a chat template may, and is no work for a thread that others wait for.
+    pub(crate) fn ready(
+        &self,
+        request: &Request,
+        engine: &Engine,
+        holding: Holding,
+    ) -> Result<Ready, Fault> {
+        let prompt = self.prompt(request)?;
+        let tools = match request.offered() {
+            [] => Tools::none(),
+            tools => Tools::from_value(&tools.to_vec().into()),
+        };
+        let mut ready = Ready {
+            prompt,
+            tools,
+            constraint: None,
+            warning: None,
+        };
+        let demand = request.demand();
+        if demand.is_none() && (request.tools.is_empty() || !holding.grammars) {
+            return Ok(ready);
+        }
+        let constraint = match (holding.grammars, engine.constraint) {
+            (true, Some((language, _))) => self.constraint(request, &ready, language),
+            (false, Some(_)) => Err("the server sends no grammars".to_owned()),
+            (_, None) => Err(format!("the engine `{}` takes no grammars", engine.name)),
+        };
+        match (constraint, demand) {
+            (Ok(constraint), _) => ready.constraint = Some(constraint),
+            (Err(why), Some(param)) if !holding.best_effort => {
+                let remedy = "The server asks for it all the same, and holds no answer to it, with `--best-effort`";
+                return Err(Fault::of(
+                    param,
+                    format!("no answer can be held to that: {why}. {remedy}"),
+                ));
+            }
+            (Err(why), _) => {
+                let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+                if !told.contains(&why) && told.len() < KEPT {
+                    ready.warning = Some(format!("answers are not held by a grammar: {why}"));
+                    told.push(why);
+                }
+            }
+        }
+        Ok(ready)
+    }
+
+    /// Reads what the model writes after the prompt.
+    pub(crate) fn completion(
+        &self,
+        ready: &Ready,
+        options: CompletionOptions,
+    ) -> Result<Completion, Fault> {
+        // A call that is not what it should be is no reason to withhold the rest.
+        let parser = ParserOptions::default()
+            .tools(ready.tools.clone())
+            .on_malformed(OnMalformed::Event);
+        Completion::new(&self.response_template, &ready.prompt, parser, options)
+            .map_err(|error| Fault::unreadable(&error))
+    }
+
+    /// The variables of a request. What a client says of thinking goes by the names that the template has for it.
+    fn variables(&self, request: &Request) -> Object {
+        let switches = self.switches.iter();
+        let switched = switches.filter_map(|name| Some((name.as_str(), request.think?)));
+        let mut variables = Object::from_iter(switched);
+        variables.extend(request.variables.clone());
+        variables
+    }
+
+    fn input(&self, variables: &Object) -> RenderInput {
+        let mut input = self.base.clone();
+        input.variables.extend(variables.clone());
+        input.bos_token = input.bos_token.or_else(|| self.template.bos_token.clone());
+        input.eos_token = input.eos_token.or_else(|| self.template.eos_token.clone());
+        input
+    }
+
+    /// The prompt of a request. Templates want messages in one form or another, and refuse them in others: the plainest that they
+    /// take is the one.
+    fn prompt(&self, request: &Request) -> Result<String, Fault> {
+        let fail = |error: &dyn std::fmt::Display| {
+            Fault::of(
+                "messages",
+                format!("the chat template refuses them: {error}"),
+            )
+        };
+        let renderer = self.prepared.renderer().map_err(|error| fail(&error))?;
+        let mut refusal = None;
+        let mut tried: Vec<Value> = Vec::new();
+        for form in Form::ALL {
+            let messages: Value = request
+                .messages
+                .iter()
+                .map(|message| form.of(message))
+                .collect();
+            if tried.contains(&messages) {
+                continue;
+            }
+            let input = RenderInput {
+                messages: messages.clone(),
+                tools: match request.offered() {
+                    [] => Value::Null,
+                    tools => tools.to_vec().into(),
+                },
+                add_generation_prompt: true,
+                ..self.input(&self.variables(request))
+            };
+            match renderer.render(&input) {
+                Ok(rendered) => return Ok(rendered.text),
+                Err(error) => refusal = refusal.or(Some(error)),
+            }
+            tried.push(messages);
+        }
+        Err(match refusal {
+            Some(error) => fail(&error),
+            None => Fault::new(
+                StatusCode::INTERNAL_SERVER_ERROR,
+                "the messages have no form",
+            ),
+        })
+    }
+
+    /// The format of the model with some variables.
+    fn format(&self, variables: &Object) -> Arc<Result<Format, String>> {
+        let key = json::write(&variables.clone().into());
+        self.formats.get(key, || {
+            Format::of(&self.template, &self.input(variables)).map_err(|error| error.to_string())
+        })
+    }
+
+    /// What the output is held to, in a language.
+    fn constraint(
+        &self,
+        request: &Request,
+        ready: &Ready,
+        language: Constraint,
+    ) -> Result<Value, String> {
+        let variables = self.variables(request);
+        let format = self.format(&variables);
+        let format = format.as_ref().as_ref().map_err(Clone::clone)?;
+        let begun = format.begun_by(&ready.prompt);
+        if language == Constraint::Schema {
+            return schema_alone(request, begun);
+        }
+        let schema = request.schema.as_ref().map(|(_, schema)| schema);
+        // Only what the prompt has begun of the turn counts.
+        let key = object! {
+            "begun": begun,
+            "variables": variables,
+            "tools": request.tools.clone(),
+            "choice": format!("{:?} {}", request.tool_choice, request.parallel),
+            "schema": schema.cloned(),
+        };
+        let made = self.constraints.get(json::write(&key.into()), || {
+            let mut asked = Asked::new()
+                .tool_choice(request.tool_choice.clone())
+                .parallel(request.parallel)
+                .prompt(ready.prompt.as_str());
+            asked.answer = schema.cloned();
+            let tools = Tools::from_value(&request.tools.clone().into());
+            let grammar = Grammar::of(format, &tools, &asked).map_err(|error| error.to_string())?;
+            written(&grammar, language)
+        });
+        (*made).clone()
+    }
+}
+
+/// The variables of a template that switch thinking, and show in its prompts.
+fn switches(template: &ChatTemplate, base: &RenderInput) -> Vec<String> {
+    let capabilities = Capabilities::of(template, base);
+    let variables = capabilities.map(|found| found.variables);
+    let variables = variables.unwrap_or_default().into_iter();
+    let switches = variables.filter(|variable| {
+        variable.switch.is_some() && variable.name.to_lowercase().contains("think")
+    });
+    switches.map(|variable| variable.name).collect()
+}
+
+/// A grammar in a language.
+fn written(grammar: &Grammar, language: Constraint) -> Result<Value, String> {
+    Ok(match language {
+        Constraint::Gbnf => grammar.to_gbnf().text.into(),
+        Constraint::StructuralTag => json::write(&grammar.to_structural_tag().value).into(),
+        Constraint::ResponseFormat => grammar.to_structural_tag().value,
+        Constraint::Regex => {
+            let regex = grammar.to_regex().map_err(|error| error.to_string())?;
+            object! {"type": "regex", "value": regex.text}.into()
+        }
+        Constraint::Schema => return Err("an engine that takes schemas takes no grammars".into()),
+    })
+}
+
+/// The schema of an output that is nothing but an answer.
+fn schema_alone(request: &Request, begun: &str) -> Result<Value, String> {
+    let has_tools = !request.offered().is_empty();
+    match &request.schema {
+        None => Err("the engine takes JSON Schemas, and no grammars".to_owned()),
+        Some(_) if has_tools => {
+            Err("the engine takes JSON Schemas, which hold no calls beside an answer".to_owned())
+        }
+        Some(_) if !begun.trim().is_empty() => Err(format!(
+            "the engine takes JSON Schemas, and the prompt has begun the turn with {begun:?}"
+        )),
+        Some((_, schema)) => Ok(schema.clone()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::request::ToolChoice;
+
+    const JINJA: &str = "{% for m in messages %}<{{ m.role }}>{{ m.content }}\
+        {% for c in m.tool_calls or [] %}<call>{{ c.function | tojson }}</call>{% endfor %}<end>{% endfor %}\
+        {% if add_generation_prompt %}<assistant>{% endif %}";
+
+    fn tool() -> Value {
+        json::read(
+            r#"{"type": "function", "function": {"name": "wait", "parameters": {
+                "type": "object", "properties": {"seconds": {"type": "integer"}}, "required": ["seconds"]}}}"#,
+        )
+        .expect("it is JSON")
+    }
+
+    /// A request with this choice, to an engine of this name.
+    fn ready(choice: ToolChoice, engine: &str, best_effort: bool) -> Result<Ready, Fault> {
+        let (model, warning) = Model::new(ChatTemplate::from_jinja(JINJA), RenderInput::default())
+            .expect("it can be derived");
+        assert_eq!(warning, None);
+        let mut request = Request::new("m");
+        request.messages = vec![object! {"role": "user", "content": "Wait."}.into()];
+        request.tools = vec![tool()];
+        request.tool_choice = choice;
+        let engine = Engine::named(engine).expect("there is such an engine");
+        let holding = Holding {
+            grammars: true,
+            best_effort,
+        };
+        model.ready(&request, engine, holding)
+    }
+
+    #[test]
+    fn each_engine_gets_a_grammar_in_its_language() {
+        for (engine, begins) in [
+            ("llama.cpp", "\"root ::= "),
+            ("vllm", "\"{\\\"type\\\":\\\"structural_tag\\\""),
+            ("sglang", "{\"type\":\"structural_tag\""),
+        ] {
+            let ready = ready(ToolChoice::Required, engine, false).map_err(|fault| fault.message);
+            let constraint = ready.expect(engine).constraint.expect(engine);
+            let text = json::write(&constraint);
+            assert!(text.starts_with(begins), "{engine}: {text}");
+        }
+    }
+
+    #[test]
+    fn what_can_not_be_held_is_refused_by_name_or_tried_if_that_is_wanted() {
+        let refusal = ready(ToolChoice::Required, "mlx-lm", false).err();
+        let refusal = refusal.expect("there is no grammar");
+        assert_eq!(refusal.param.as_deref(), Some("tool_choice"));
+        assert!(
+            refusal.message.contains("`mlx-lm` takes no grammars"),
+            "{}",
+            refusal.message
+        );
+        assert!(ready(ToolChoice::Required, "mlx-lm", true).is_ok());
+        assert!(ready(ToolChoice::Auto, "mlx-lm", false).is_ok());
+    }
+
+    #[test]
+    fn an_unknown_tool_is_refused() {
+        let refusal = ready(ToolChoice::Named("sleep".into()), "llama.cpp", false).err();
+        let refusal = refusal.expect("there is no such tool");
+        assert!(
+            refusal.message.contains("the tools are `wait`"),
+            "{}",
+            refusal.message
+        );
+    }
+}

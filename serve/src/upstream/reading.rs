@@ -1,0 +1,174 @@
+//! What a model writes, as it comes in.
+
+use std::time::Duration;
+
+use axum::http::StatusCode;
+use unjinja::completion::Ending;
+use unjinja::{Value, json};
+
+use super::Engine;
+use crate::fault::Fault;
+
+/// So much is read of an answer, in which each token has an event of its own.
+const MAX_ANSWER: usize = 256 << 20;
+
+/// How long an answer may go on that has said why it ends: what was used may follow.
+const TO_CLOSE: Duration = Duration::from_secs(5);
+
+/// How many tokens were read and written, as far as the upstream says so.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Used {
+    pub(crate) prompt: Option<i64>,
+    pub(crate) completion: Option<i64>,
+}
+
+/// An answer of the upstream.
+#[derive(Debug)]
+pub(crate) struct Reading {
+    answer: reqwest::Response,
+    engine: &'static Engine,
+    /// Bytes that are no whole line yet.
+    buffer: Vec<u8>,
+    /// Where in them the next line begins.
+    begins: usize,
+    /// Up to where they hold no end of it.
+    searched: usize,
+    /// How many bytes have come.
+    length: usize,
+    has_ended: bool,
+    pub(crate) ending: Ending,
+    /// The text that has stopped the model, if it is one of those that the client has named.
+    pub(crate) stopped_by: Option<String>,
+    pub(crate) used: Used,
+}
+
+impl Reading {
+    pub(super) fn new(answer: reqwest::Response, engine: &'static Engine) -> Reading {
+        Reading {
+            answer,
+            engine,
+            buffer: Vec::new(),
+            begins: 0,
+            searched: 0,
+            length: 0,
+            has_ended: false,
+            ending: Ending::Stop,
+            stopped_by: None,
+            used: Used::default(),
+        }
+    }
+
+    /// The next piece of text; none at the end.
+    pub(crate) async fn next(&mut self) -> Result<Option<String>, Fault> {
+        loop {
+            while let Some(line) = self.line() {
+                match self.data(&line)? {
+                    Some("[DONE]") => return Ok(None),
+                    Some(data) => {
+                        if let Some(text) = self.text(data)? {
+                            return Ok(Some(text));
+                        }
+                    }
+                    None => {}
+                }
+            }
+            let more = match self.has_ended {
+                true => match tokio::time::timeout(TO_CLOSE, self.answer.chunk()).await {
+                    Ok(Ok(more)) => more,
+                    // All has come that counts.
+                    Ok(Err(_)) | Err(_) => None,
+                },
+                false => {
+                    let more = self.answer.chunk().await;
+                    more.map_err(|error| Fault::unreachable(&error))?
+                }
+            };
+            match more {
+                Some(bytes) => self.take(&bytes)?,
+                // The last line may lack its end.
+                None if self.begins < self.buffer.len() => self.buffer.push(b'\n'),
+                None if self.has_ended => return Ok(None),
+                None => return Err(Fault::bad_gateway("the upstream has ended amid its answer")),
+            }
+        }
+    }
+
+    fn take(&mut self, bytes: &[u8]) -> Result<(), Fault> {
+        self.length += bytes.len();
+        if self.length > MAX_ANSWER {
+            return Err(Fault::bad_gateway("the upstream's answer has no end"));
+        }
+        self.buffer.drain(..self.begins);
+        self.searched -= self.begins;
+        self.begins = 0;
+        self.buffer.extend_from_slice(bytes);
+        Ok(())
+    }
+
+    /// The next whole line.
+    fn line(&mut self) -> Option<String> {
+        let rest = &self.buffer[self.searched..];
+        let Some(end) = rest.iter().position(|&byte| byte == b'\n') else {
+            self.searched = self.buffer.len();
+            return None;
+        };
+        let line = &self.buffer[self.begins..self.searched + end];
+        let line = String::from_utf8_lossy(line).into_owned();
+        self.searched += end + 1;
+        self.begins = self.searched;
+        Some(line)
+    }
+
+    /// The data in a line, if it has any.
+    fn data<'l>(&self, line: &'l str) -> Result<Option<&'l str>, Fault> {
+        let line = line.trim();
+        let data = match self.engine.sends_events {
+            true => match line.strip_prefix("error:") {
+                // As older versions of llama.cpp say it.
+                Some(error) => {
+                    let error = format!("{{\"error\": {error}}}");
+                    return Err(Fault::of_upstream(StatusCode::BAD_GATEWAY, &error));
+                }
+                None => line.strip_prefix("data:").map(str::trim),
+            },
+            false => Some(line),
+        };
+        Ok(data.filter(|data| !data.is_empty()))
+    }
+
+    /// The text in a piece; whatever else is in it is kept.
+    fn text(&mut self, data: &str) -> Result<Option<String>, Fault> {
+        let value = json::read(data)
+            .map_err(|error| Fault::bad_gateway(format!("the upstream sends no JSON: {error}")))?;
+        if value.get("error").is_some_and(|error| !error.is_null()) {
+            return Err(Fault::of_upstream(StatusCode::BAD_GATEWAY, data));
+        }
+        let piece = &self.engine.piece;
+        let text_at = |pointer: &str| match value.pointer(pointer) {
+            None | Some(Value::Null) => Ok(None),
+            Some(text) => text.as_str().map(Some).ok_or_else(|| {
+                let found = text.type_name();
+                Fault::bad_gateway(format!(
+                    "the upstream sends {found} at {pointer}, and not a text"
+                ))
+            }),
+        };
+        let count = |pointer: &str| value.pointer(pointer)?.as_number()?.as_i64();
+        self.used.prompt = count(piece.prompt_tokens).or(self.used.prompt);
+        self.used.completion = count(piece.completion_tokens).or(self.used.completion);
+        if let Some(reason) = text_at(piece.reason)? {
+            self.has_ended = true;
+            if reason == piece.full {
+                self.ending = Ending::Length;
+            }
+            // A number is the token that has ended the turn.
+            let stopped_by = piece.stopped_by.and_then(|at| value.pointer(at)?.as_str());
+            self.stopped_by = stopped_by
+                .filter(|text| !text.is_empty())
+                .map(str::to_owned);
+        }
+        Ok(text_at(piece.text)?
+            .filter(|text| !text.is_empty())
+            .map(str::to_owned))
+    }
+}
