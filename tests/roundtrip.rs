@@ -153,7 +153,7 @@ fn token(text: &str) -> usize {
     match (text.chars().next(), text[first..].chars().next()) {
         (Some(' '), Some(c)) if c.is_alphabetic() => run(1, char::is_alphabetic),
         (Some(c), _) if c.is_alphabetic() => run(0, char::is_alphabetic),
-        (Some(c), _) if c == ' ' => run(0, |c| c == ' '),
+        (Some(' '), _) => run(0, |c| c == ' '),
         _ => first,
     }
 }
