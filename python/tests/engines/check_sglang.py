@@ -79,7 +79,9 @@ def streamed(tok, output, tools=cases.TOOLS, prompt=cases.PROMPT, seed=7):
         pass_on(end.normal_text)
     if calling:
         take(*calling.parse_stream_end())
-    return cases.message_of(thoughts, content, [call for call in calls.values() if call[1]])
+    # Calls that are cut off are known by their index.
+    incomplete = calling.detector.incomplete_tool_call_indices if calling else ()
+    return cases.message_of(thoughts, content, [call for index, call in calls.items() if index not in incomplete])
 
 
 # ---- a tokenizer without a response template
@@ -140,6 +142,21 @@ def test_a_call_that_is_cut_off_is_not_handed_out(cut):
     tok = tokenizer()
     output = cases.CALL + cases.OTHER[:cut]
     assert at_once(tok, output)[2] == streamed(tok, output)[2] == MESSAGE[2]
+
+
+def test_arguments_are_streamed_while_they_are_written():
+    calling = calls_of(tokenizer())
+    pieces = [calling.parse_stream_chunk(text)[1] for text, _ in cases.tokens(cases.CALL, 7)]
+    calls = [call for piece in pieces for call in piece]
+    assert calls[0].name == "weather" and len([call for call in calls if call.parameters]) > 3
+    assert calling.parse_stream_end() == ("", [])
+    assert calling.detector.incomplete_tool_call_indices == set()
+    assert calling.detector.streamed_args_for_tool == ['{"city": "Brest", "days": 2}']
+
+
+def test_a_tool_that_nobody_offered_is_not_called():
+    tok, output = tokenizer(), cases.CALL.replace("weather", "news") + cases.OTHER
+    assert at_once(tok, output)[2] == streamed(tok, output)[2] == [("tides", {"city": "Brest"})]
 
 
 def test_a_call_that_only_the_end_of_the_turn_closes_is_whole():

@@ -21,6 +21,8 @@ from vllm.exceptions import VLLMValidationError  # noqa: E402
 from vllm.parser import ParserManager  # noqa: E402
 from vllm.parser import response_template as hf  # noqa: E402
 from vllm.plugins import load_general_plugins  # noqa: E402
+from vllm.reasoning import ReasoningParserManager  # noqa: E402
+from vllm.tool_parsers import ToolParserManager  # noqa: E402
 
 import unjinja.engines  # noqa: E402
 from unjinja.engines import served  # noqa: E402
@@ -151,6 +153,11 @@ def test_a_vllm_that_is_not_as_expected_is_a_line_in_the_log(monkeypatch, caplog
     monkeypatch.setattr("unjinja.engines.vllm.register", fail)
     unjinja.engines._register("vllm")
     assert "no such registry" in caplog.text
+
+
+def test_the_command_line_knows_the_name():
+    assert "unjinja" in ToolParserManager.list_registered()
+    assert "unjinja" in ReasoningParserManager.list_registered()
 
 
 # ---- the parser `unjinja`
@@ -292,6 +299,16 @@ def test_nothing_is_held_where_nothing_is_asked_for():
     tok = tokenizer()
     for asked in (request(), request(tool_choice="none"), request(tools=None)):
         assert parser(tok, asked).adjust_request(asked).structured_outputs is None
+
+
+def test_a_tag_is_made_once_for_conversations_with_the_same_tools():
+    tok, before = tokenizer(), served._tag.cache_info()
+    for question in ("Hi", "And then?", "<assistant>?"):
+        asked = request(tool_choice="required")
+        grammar(parser(tok, asked, prompt=f"<user>{question}<end><assistant>"), asked)
+    after = served._tag.cache_info()
+    assert after.hits + after.misses - before.hits - before.misses == 3
+    assert after.misses - before.misses <= 1
 
 
 def test_what_can_not_be_held_is_refused():

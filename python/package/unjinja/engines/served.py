@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import copy
+import functools
 import hashlib
 import json
 import logging
 import os
 import sys
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -44,18 +46,32 @@ class Served:
         `choice` is `auto`, `required`, or the name of a tool. Raises a `GrammarError` where the format has no calls, or can't hold those of
         a tool.
         """
-        tag, _ = self.chat.grammar(
-            [tool if _is_strict(tool) else _loosened(tool) for tool in tools],
-            format="structural-tag",
-            tool_choice=choice,
-            parallel=parallel,
-            prefix=prefix,
-        )
-        return tag
+        # The order of keys counts, since arguments may have to come in it.
+        return _tag(self.chat, json.dumps(list(tools)), choice, parallel, self._turn(prefix))
+
+    def _turn(self, prompt: str) -> str:
+        """What of a prompt belongs to the turn: so much of it matters, and conversations have it in common."""
+        anchors = self.template.get("start_anchor") or ()
+        starts = [prompt.rfind(anchor) for anchor in ([anchors] if isinstance(anchors, str) else anchors)]
+        return prompt[max([0, *starts]) :]
+
+
+@functools.lru_cache(maxsize=64)
+def _tag(chat: ChatTemplate, tools: str, choice: str, parallel: bool, prefix: str) -> dict[str, Any]:
+    """A structural tag. Large ones take a second, and agents ask for the same again and again."""
+    tag, _ = chat.grammar(
+        [tool if _is_strict(tool) else _loosened(tool) for tool in json.loads(tools)],
+        format="structural-tag",
+        tool_choice=choice,
+        parallel=parallel,
+        prefix=prefix,
+    )
+    return tag
 
 
 _known: dict[str, Served | None] = {}
-_said: set[str] = set()
+_said: set[tuple[str, str]] = set()
+_deriving = threading.Lock()
 
 
 def served(tokenizer: Any, engine: str, validate: Callable[[dict[str, Any]], Any]) -> Served | None:
@@ -67,18 +83,20 @@ def served(tokenizer: Any, engine: str, validate: Callable[[dict[str, Any]], Any
         if chat is None:
             return None
         key = _digest(engine, chat)
-        if key not in _known:
-            _known[key] = None
-            derivation = derive(chat, profile=engine)
-            validate(derivation.template)
-            _known[key] = Served(chat, derivation.template, *_thoughts(derivation))
-            level = logging.INFO if derivation.is_whole else logging.WARNING
-            log.log(level, "%s", _proved(derivation, chat, key))
-        return _known[key]
+        with _deriving:
+            if key not in _known:
+                # What fails once is not tried again with each request.
+                _known[key] = None
+                derivation = derive(chat, profile=engine)
+                validate(derivation.template)
+                _known[key] = Served(chat, derivation.template, *_thoughts(derivation))
+                level = logging.INFO if derivation.is_whole else logging.WARNING
+                log.log(level, "%s", _proved(derivation, _name(tokenizer), chat, key))
+            return _known[key]
     except Exception as error:
         said = f"unjinja: no response template for {_name(tokenizer)}: {error}"
-        if said not in _said:
-            _said.add(said)
+        if (engine, said) not in _said:
+            _said.add((engine, said))
             log.warning("%s", said)
         return None
 
@@ -128,13 +146,15 @@ def _name(tokenizer: Any) -> str:
     return str(getattr(tokenizer, "name_or_path", None) or type(tokenizer).__name__)
 
 
-def _proved(derivation: Derivation, chat: ChatTemplate, key: str) -> str:
+def _proved(derivation: Derivation, name: str, chat: ChatTemplate, key: str) -> str:
     """One line on what is known of a response template."""
     report = derivation.report
     lost = [row["name"] for row in report["proof"] if row["recovery"]["kind"].startswith("not ")]
     damaged = [(row["recovered"], row["total"]) for row in report["damage"]]
+    # One that is given as text has no name of its own.
+    source = "its chat template" if chat.name == "chat template" else chat.name
     line = (
-        f"unjinja: response template derived from the chat template {chat.name} ({key[:12]}), with "
+        f"unjinja: response template for {name} derived from {source} ({key[:12]}), with "
         f"{', '.join(derivation.template['fields'])}: {len(report['proof']) - len(lost)} of {len(report['proof'])} "
         f"renderings recovered, {sum(got for got, _ in damaged)} of {sum(all for _, all in damaged)} damaged ones"
     )

@@ -1,21 +1,23 @@
 """unjinja in SGLang: response templates for tokenizers that have none, for the parsers `response_template` of calls and thoughts.
 
 A name of our own would come too late for the command line. SGLang's parsers read; what they can't do with a template that was
-derived is added: tags of the model's own format for strict and single calls, and for those that are required or named; what closes
-thoughts, where the template has a pattern for it; and calls that only the end of the turn closes. Templates that a tokenizer
-has are read as they were, as are those that other parsers bring.
+derived is added: arguments streamed while they are written; tags of the model's own format for strict and single calls, and for
+those that are required or named; what closes thoughts, where the template has a pattern for it; and calls that only the end of the turn
+closes. Templates that a tokenizer has are read as they were, as are those that other parsers bring.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+from sglang.srt.environ import envs
+from sglang.srt.function_call.core_types import StreamingParseResult, ToolCallItem
 from sglang.srt.function_call.function_call_parser import FunctionCallParser
 from sglang.srt.parser import response_template as theirs
 from sglang.srt.parser.reasoning_parser import ReasoningParser
 from sglang.srt.plugins.hook_registry import HookRegistry, HookType
 
-from .._api import ResponseParser
+from .._api import Completion, ResponseParser
 from .._errors import Error
 from .served import Served, lenient, served
 
@@ -83,21 +85,96 @@ class ReasoningDetector(theirs.ResponseTemplateReasoningDetector):
 
 
 class ToolDetector(theirs.ResponseTemplateToolDetector):
-    """Makes tags of the model's own format, and takes calls for whole that say themselves where they end."""
+    """Streams arguments while they are written, makes tags of the model's own format, and takes calls for whole that say themselves
+    where they end."""
 
     def __init__(self, tokenizer: Any = None, response_template: dict | None = None, **options: Any) -> None:
         super().__init__(tokenizer, response_template, **options)
         self._format = _derived(tokenizer, self.response_template)
         # That of the base was made before the format was known.
         self._adapter = self._new_adapter()
+        self._completion: Completion | None = None
+        self._text, self._written = "", 0
+        # The calls that are passed on, by their place among all that the model writes.
+        self._indices: dict[int, int] = {}
 
     def _new_adapter(self) -> Any:
         adapter = super()._new_adapter()
         format = getattr(self, "_format", None)
         if format is not None:
             is_unusable = adapter._is_unusable_tool_end
-            adapter._is_unusable_tool_end = lambda event: is_unusable(event) and not _is_whole(format, adapter, event)
+            adapter._is_unusable_tool_end = lambda event: is_unusable(event) and not (
+                event["type"] == "region_close" and all(_regions(format, "", adapter._parser.input_text)[-1:])
+            )
         return adapter
+
+    def parse_streaming_increment(self, new_text: str, tools: list[Any]) -> StreamingParseResult:
+        # Where a grammar holds calls or an answer, what comes behind the answer's opener is not read.
+        if self._format is None or self._ends_at_answer:
+            return super().parse_streaming_increment(new_text, tools)
+        self._text += new_text
+        return self._pass_on(self._reader(tools).feed(new_text))
+
+    def finish(self, tools: list[Any]) -> StreamingParseResult:
+        if self._format is None or self._ends_at_answer:
+            return super().finish(tools)
+        # Nobody says why the output ended; a call that says itself where it ends is whole all the same.
+        result = self._pass_on(self._reader(tools).finish(cut_off=True)[0])
+        self.incomplete_tool_call_indices = self._incomplete()
+        return result
+
+    def _incomplete(self) -> set[int]:
+        """Those of the calls that are passed on that are cut off, or can't be read."""
+        regions = _regions(self._format, self._prefix, self._text)
+        # Of regions that hold no call, so many have begun to be passed on.
+        begun = self._written - sum(regions)
+        incomplete, at = set(), 0
+        for calls in regions:
+            if not calls and begun > 0:
+                incomplete.add(self._indices.get(at))
+                begun -= 1
+                at += 1
+            at += calls
+        return incomplete - {None}
+
+    def _reader(self, tools: list[Any]) -> Completion:
+        """The reader of this output, whose thoughts are taken out already."""
+        if self._completion is None:
+            template = lenient(self._format.template)
+            template["fields"].pop("thinking", None)
+            template["fields"]["content"] = {}
+            declared = [tool.model_dump() for tool in tools]
+            self._completion = Completion(template, self._prefix, tools=declared, on_malformed="event", body_aware_close=True)
+        return self._completion
+
+    def _pass_on(self, chunks: list[dict[str, Any]]) -> StreamingParseResult:
+        """What is new of an output, and what SGLang keeps of its calls."""
+        normal, items = "", []
+        for chunk in chunks:
+            delta = chunk["choices"][0]["delta"]
+            normal += delta.get("content") or ""
+            for call in delta.get("tool_calls") or ():
+                at, name, arguments = call["index"], call["function"].get("name"), call["function"].get("arguments") or ""
+                if name:
+                    self._written = at + 1
+                    self._begin(at, name)
+                index = self._indices.get(at)
+                if index is not None:
+                    items.append(ToolCallItem(tool_index=index, name=name or None, parameters=arguments))
+                    self.streamed_args_for_tool[index] += arguments
+                    self.prev_tool_call_arr[index]["arguments"] = self.streamed_args_for_tool[index]
+        return StreamingParseResult(normal_text=normal, calls=items)
+
+    def _begin(self, at: int, name: str) -> None:
+        known = {tool.function.name for tool in self._tools or ()}
+        if name not in known and not envs.SGLANG_FORWARD_UNKNOWN_TOOLS.get():
+            theirs.logger.warning("unjinja: the model has called %r, which is no tool of the request", name)
+            return
+        index = self._indices[at] = len(self._indices)
+        self.current_tool_id = index
+        self.prev_tool_call_arr.append({"name": name, "arguments": ""})
+        self.streamed_args_for_tool.append("")
+        self.incomplete_tool_call_indices.add(index)
 
     def supports_structural_tag(self) -> bool:
         # Calls that are required or named are then read as the model writes them.
@@ -148,11 +225,10 @@ class ToolDetector(theirs.ResponseTemplateToolDetector):
         return tag
 
 
-def _is_whole(format: Served, adapter: Any, event: dict) -> bool:
-    """Whether a call that the end of the output closes is whole all the same, as JSON says itself."""
-    if event["type"] != "region_close":
-        return False
-    parser = ResponseParser(lenient(format.template), prefix="", unfinished="drop", on_malformed="event")
-    last = parser.feed(adapter._parser.input_text) + parser.finalize()[1]
-    ends = [event["type"] for event in last if event["field"] == "tool_calls" and event["type"] != "region_chunk"]
-    return ends[-1:] == ["region_close"]
+def _regions(format: Served, prefix: str, text: str) -> list[int]:
+    """How many calls each region of calls holds: none if it can't be read, or is cut off. The last may be whole though the output ends before what
+    closes it, as JSON says itself."""
+    parser = ResponseParser(lenient(format.template), prefix, unfinished="drop", on_malformed="event")
+    events = [event for event in parser.feed(text) + parser.finalize()[1] if event["field"] == "tool_calls"]
+    closed = [event.get("value") for event in events if event["type"] in ("region_close", "region_malformed")]
+    return [len(value) if isinstance(value, list) else int(value is not None) for value in closed]
