@@ -101,6 +101,18 @@ def test_arguments_come_while_they_are_written(client, engine):
     assert len({chunk.id for chunk in chunks}) == 1
 
 
+def test_what_some_take_for_ends_of_lines_is_none(client, engine):
+    engine.text = "a\u2028b\u2029c\x85d\x0be\rf\ng"
+    message, _, _ = put_together(ask(client, stream=True))
+    assert message["content"] == engine.text
+    with client.chat.completions.with_streaming_response.create(
+        model="small", messages=[{"role": "user", "content": "Rain?"}], stream=True
+    ) as answer:
+        # Such as those who read lines as Python does.
+        lines = [line for line in answer.iter_lines() if line]
+    assert all(line.startswith("data: ") for line in lines)
+
+
 def test_a_call_that_is_cut_off_is_not_handed_out(client, engine):
     engine.text, engine.finish_reason = CALLS[: CALLS.index("</call>") + 50], "length"
     _, calls, reason = taken_apart(ask(client, tools=TOOLS))

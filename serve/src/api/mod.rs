@@ -68,10 +68,18 @@ pub(crate) struct Event {
 impl Event {
     /// One that has only data.
     fn data(data: impl Into<Value>) -> Event {
-        Event {
-            name: None,
-            data: json::write(&data.into()),
+        let mut data = json::write(&data.into());
+        // Some clients take them for ends of lines. They stand in strings alone, where they may be escaped.
+        for (sign, escaped) in [
+            ('\u{85}', "\\u0085"),
+            ('\u{2028}', "\\u2028"),
+            ('\u{2029}', "\\u2029"),
+        ] {
+            if data.contains(sign) {
+                data = data.replace(sign, escaped);
+            }
         }
+        Event { name: None, data }
     }
 
     /// One whose name is the `type` in its data, too.
