@@ -205,6 +205,23 @@ def test_a_call_that_only_the_end_of_the_turn_closes_is_whole():
         assert len(at_once(parser(tok, asked), asked, given)[2]) == calls
 
 
+def test_a_marker_that_is_one_token_does_not_end_the_turn():
+    # The last value is closed, and there was no room for what comes behind it.
+    tags = (
+        "{% for m in messages %}{{ '<' + m.role + '>' }}{% if m.content %}{{ m.content }}{% endif %}"
+        "{% for c in m.tool_calls or [] %}{{ '<call>' + c.function.name }}"
+        "{% for key, value in c.function.arguments.items() %}{{ '<arg>' + key + '<is>' + value + '</arg>' }}{% endfor %}"
+        "{{ '</call>' }}{% endfor %}{{ '<end>' }}{% endfor %}{% if add_generation_prompt %}{{ '<assistant>' }}{% endif %}"
+    )
+    tok, asked = tokenizer(tags, specials=["</arg>"]), request()
+    cut = "<call>weather<arg>city<is>Brest</arg>"
+    given = [(cut[: -len("</arg>")], [tok.token(cut[: -len("</arg>")])]), ("</arg>", [tok.token("</arg>")])]
+    assert at_once(parser(tok, asked), asked, given)[2] == []
+    assert at_once(parser(tok, asked), asked, given + [("</call>", [tok.token("</call>")])])[2] == [
+        ("weather", {"city": "Brest"})
+    ]
+
+
 def test_a_call_that_can_not_be_read_is_left_out():
     tok, asked = tokenizer(), request()
     given = steps(tok, "Well." + cases.CALL.replace("}</call>", "</call>") + cases.OTHER, "<end>")
