@@ -421,8 +421,30 @@ def test_deltas_of_recorded_round_trips_are_the_message():
         if deltas != at_once(make(), asked, given):
             other.append(case["id"])
         wrong[case["template"]] += not cases.alike(deltas, cases.expected(case["expect"]))
+    print(f"{len(RECORDED) - sum(wrong.values())} of {len(RECORDED)} round trips", dict(+wrong))
     assert not other
     assert sum(wrong.values()) <= len(RECORDED) / 100, +wrong
+
+
+def test_vllms_own_parser_reads_recorded_round_trips():
+    """With `--tool-call-parser hf --reasoning-parser hf`, each where the model has it."""
+    if not RECORDED:
+        pytest.skip("the recorded round trips are not here")
+    wrong, read = collections.Counter(), 0
+    for seed, case in enumerate(RECORDED):
+        tok, ends = tokenizer_of(case)
+        fields = hf.resolve_response_template(tok)["fields"]
+        names = {"tools": "hf" if "tool_calls" in fields else None, "reasoning": "hf" if "thinking" in fields else None}
+        if not any(names.values()):
+            continue
+        read += 1
+        asked = request(case["tools"])
+        output, stop = cases.without_end(case["output"], ends)
+        made = parser(tok, asked, prompt=case["prefix"], kwargs=case["kwargs"], **names)
+        message = put_together(streamed(made, asked, steps(tok, output, stop or case["eos_token"], seed)))
+        wrong[case["template"]] += not cases.alike(message, cases.expected(case["expect"]))
+    print(f"{read - sum(wrong.values())} of {read} round trips with vLLM's own parser", dict(+wrong))
+    assert sum(wrong.values()) <= read / 100, +wrong
 
 
 def test_the_server_answers_recorded_round_trips():
