@@ -2,6 +2,7 @@
 
 import collections
 import logging
+import re
 
 import pytest
 import stand_ins
@@ -252,7 +253,8 @@ def test_deltas_of_recorded_round_trips_are_the_message():
         output, _ = cases.without_end(case["output"], ends)
         given = (tok, output, case["tools"], case["prefix"])
         message = streamed(*given, seed)
-        if not cases.alike(message, at_once(*given)):
+        # Recorded prompts may end amid a marker, which no prompt of a server does; what was held back of it is text then.
+        if not re.search(r"<\|\w*$", case["prefix"]) and not cases.alike(message, at_once(*given)):
             other.append(case["id"])
         wrong[case["template"]] += not cases.alike(message, cases.expected(case["expect"]))
     print(f"{len(RECORDED) - sum(wrong.values())} of {len(RECORDED)} round trips", dict(+wrong))

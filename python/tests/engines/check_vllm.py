@@ -205,6 +205,23 @@ def test_a_call_that_only_the_end_of_the_turn_closes_is_whole():
         assert len(at_once(parser(tok, asked), asked, given)[2]) == calls
 
 
+def test_a_marker_that_is_one_token_does_not_end_the_turn():
+    # The last value is closed, and there was no room for what comes behind it.
+    tags = (
+        "{% for m in messages %}{{ '<' + m.role + '>' }}{% if m.content %}{{ m.content }}{% endif %}"
+        "{% for c in m.tool_calls or [] %}{{ '<call>' + c.function.name }}"
+        "{% for key, value in c.function.arguments.items() %}{{ '<arg>' + key + '<is>' + value + '</arg>' }}{% endfor %}"
+        "{{ '</call>' }}{% endfor %}{{ '<end>' }}{% endfor %}{% if add_generation_prompt %}{{ '<assistant>' }}{% endif %}"
+    )
+    tok, asked = tokenizer(tags, specials=["</arg>"]), request()
+    cut = "<call>weather<arg>city<is>Brest</arg>"
+    given = [(cut[: -len("</arg>")], [tok.token(cut[: -len("</arg>")])]), ("</arg>", [tok.token("</arg>")])]
+    assert at_once(parser(tok, asked), asked, given)[2] == []
+    assert at_once(parser(tok, asked), asked, given + [("</call>", [tok.token("</call>")])])[2] == [
+        ("weather", {"city": "Brest"})
+    ]
+
+
 def test_a_call_that_can_not_be_read_is_left_out():
     tok, asked = tokenizer(), request()
     given = steps(tok, "Well." + cases.CALL.replace("}</call>", "</call>") + cases.OTHER, "<end>")
@@ -404,8 +421,30 @@ def test_deltas_of_recorded_round_trips_are_the_message():
         if deltas != at_once(make(), asked, given):
             other.append(case["id"])
         wrong[case["template"]] += not cases.alike(deltas, cases.expected(case["expect"]))
+    print(f"{len(RECORDED) - sum(wrong.values())} of {len(RECORDED)} round trips", dict(+wrong))
     assert not other
     assert sum(wrong.values()) <= len(RECORDED) / 100, +wrong
+
+
+def test_vllms_own_parser_reads_recorded_round_trips():
+    """With `--tool-call-parser hf --reasoning-parser hf`, each where the model has it."""
+    if not RECORDED:
+        pytest.skip("the recorded round trips are not here")
+    wrong, read = collections.Counter(), 0
+    for seed, case in enumerate(RECORDED):
+        tok, ends = tokenizer_of(case)
+        fields = hf.resolve_response_template(tok)["fields"]
+        names = {"tools": "hf" if "tool_calls" in fields else None, "reasoning": "hf" if "thinking" in fields else None}
+        if not any(names.values()):
+            continue
+        read += 1
+        asked = request(case["tools"])
+        output, stop = cases.without_end(case["output"], ends)
+        made = parser(tok, asked, prompt=case["prefix"], kwargs=case["kwargs"], **names)
+        message = put_together(streamed(made, asked, steps(tok, output, stop or case["eos_token"], seed)))
+        wrong[case["template"]] += not cases.alike(message, cases.expected(case["expect"]))
+    print(f"{read - sum(wrong.values())} of {read} round trips with vLLM's own parser", dict(+wrong))
+    assert sum(wrong.values()) <= read / 100, +wrong
 
 
 def test_the_server_answers_recorded_round_trips():

@@ -231,7 +231,7 @@ class UnjinjaParser(hf.ResponseTemplateParser):
         enable_auto_tools: bool = False,
         model_output_token_ids: Sequence[int] = (),
     ) -> tuple[str | None, str | None, list[FunctionCall] | None]:
-        self._is_stopped = self._stops(model_output_token_ids)
+        self._is_stopped = self._stops(model_output, model_output_token_ids)
         if not self._reads_calls(request, enable_auto_tools):
             return super().parse(model_output, request, enable_auto_tools, model_output_token_ids)
         self._initialize_history_tool_call_cnt(request)
@@ -251,7 +251,8 @@ class UnjinjaParser(hf.ResponseTemplateParser):
         return [call for event in closed for call in hf._to_tool_calls(event["value"])]
 
     def parse_delta(self, delta_text: str, delta_token_ids: list[int], *args: Any, **kwargs: Any) -> DeltaMessage | None:
-        self._is_stopped = self._stops(delta_token_ids)
+        if delta_token_ids:
+            self._is_stopped = self._stops(delta_text, delta_token_ids)
         return super().parse_delta(delta_text, delta_token_ids, *args, **kwargs)
 
     def _new_stream(self, request: Any, *, enable_auto_tools: bool, include_reasoning: bool) -> Any:
@@ -280,10 +281,12 @@ class UnjinjaParser(hf.ResponseTemplateParser):
             return True
         return self._tool_parser is not None and hf._tool_parsing_enabled(request, enable_auto_tools=enable_auto_tools)
 
-    def _stops(self, ids: Sequence[int]) -> bool:
-        """Whether the model has ended its turn with these tokens, and has not been cut off. The token that ends it is taken out of the
-        text, as a rule."""
-        return bool(ids) and ids[-1] in self._stop_ids
+    def _stops(self, text: str, ids: Sequence[int]) -> bool:
+        """Whether the model has ended its turn with the last of these tokens, and has not been cut off: the engine takes that token out of the
+        text, and no other."""
+        if not ids or ids[-1] not in self._stop_ids:
+            return False
+        return not text.endswith(hf._decode(self.model_tokenizer, [ids[-1]]))
 
 
 class _Stream:
