@@ -160,9 +160,11 @@ impl Model {
         ready: &Ready,
         options: CompletionOptions,
     ) -> Result<Completion, Fault> {
-        // A call that is not what it should be is no reason to withhold the rest.
+        // A call that is not what it should be is no reason to withhold the rest. And arguments may hold what ends a call or a turn, which
+        // no grammar keeps out of all of them.
         let parser = ParserOptions::default()
             .tools(ready.tools.clone())
+            .body_aware_close(true)
             .on_malformed(OnMalformed::Event);
         Completion::new(&self.response_template, &ready.prompt, parser, options)
             .map_err(|error| Fault::unreadable(&error))

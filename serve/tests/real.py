@@ -103,6 +103,9 @@ params.n_ctx = 4096
 params.n_parallel = 1
 params.warmup = False
 params.port = 0
+# Several wait for each other, which takes long where others are at work, too.
+params.cpuparams.n_threads = 1
+params.cpuparams_batch.n_threads = 1
 server = xllamacpp.Server(params)
 print(server.listening_address, flush=True)
 time.sleep(10**6)
@@ -163,6 +166,14 @@ def ask(address, **request):
     return message, reason
 
 
+def read(text):
+    """The JSON in a text, or the text."""
+    try:
+        return json.loads(text)
+    except (TypeError, ValueError):
+        return text
+
+
 def is_of(schema, value):
     """Whether a value is of one of the schemas above."""
     if "enum" in schema:
@@ -174,9 +185,12 @@ def is_of(schema, value):
             is_number = isinstance(value, int) and not isinstance(value, bool)
             return is_number and schema["minimum"] <= value <= schema["maximum"]
         case "string":
-            return isinstance(value, str) and len(value) <= schema["maxLength"]
+            # Bytes that are no UTF-8 are signs for llama.cpp, of which only it knows how many.
+            return isinstance(value, str) and ("\ufffd" in value or len(value) <= schema["maxLength"])
+    if not isinstance(value, dict):
+        return False
     of_each = (key in schema["properties"] and is_of(schema["properties"][key], inner) for key, inner in value.items())
-    return isinstance(value, dict) and set(schema["required"]) <= value.keys() and all(of_each)
+    return set(schema["required"]) <= value.keys() and all(of_each)
 
 
 def check(request, message, reason):
@@ -186,15 +200,15 @@ def check(request, message, reason):
     whole = calls[:-1] if request["stream"] and reason == "length" else calls
     for call in whole:
         name, arguments = call["function"]["name"], call["function"]["arguments"]
-        if name not in TOOLS or not is_of(TOOLS[name], json.loads(arguments)):
-            return f"the call {name}({arguments}) is not valid"
+        if name not in TOOLS or not is_of(TOOLS[name], read(arguments)):
+            return f"of {len(calls)} calls, {name}({arguments!r}) is not valid; {reason}"
     choice = request.get("tool_choice")
     if reason != "length":
         if choice == "required" and not calls:
             return "there is no call"
         if isinstance(choice, dict) and {call["function"]["name"] for call in calls} != {"wait"}:
             return "it is not the call that was asked for"
-        if "response_format" in request and not is_of(TOOLS["switch"], json.loads(message["content"])):
+        if "response_format" in request and not is_of(TOOLS["switch"], read(message["content"])):
             return f"{message['content']!r} is not of the schema"
     return None
 

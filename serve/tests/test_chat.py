@@ -120,6 +120,16 @@ def test_a_call_that_is_cut_off_is_not_handed_out(client, engine):
     assert reason == "length"
 
 
+@pytest.mark.parametrize("stream", [True, False])
+def test_arguments_may_hold_what_ends_calls_and_turns(client, engine, stream):
+    city = "a<end>b</call>c<think>d"
+    engine.text = f'<call>{{"name": "forecast", "arguments": {{"city": "{city}"}}}}</call><end>'
+    answer = ask(client, tools=TOOLS, stream=stream)
+    _, calls, reason = put_together(answer) if stream else taken_apart(answer)
+    assert [json.loads(call["arguments"]) for call in calls] == [{"city": city}]
+    assert reason == "tool_calls"
+
+
 def test_the_prompt_is_what_the_chat_template_renders(client, engine):
     engine.text = "Yes."
     calls = [{"id": "a", "type": "function", "function": {"name": "forecast", "arguments": '{"days": 2}'}}]
