@@ -214,7 +214,8 @@ def test_what_keeps_it_from_beginning_is_told(source, plain_engine, llama, tmp_p
     for arguments, expected in [
         (["--upstream", "http://127.0.0.1:1", "--model", source], "With `--engine NAME` it is not asked what it is"),
         (["--upstream", plain_engine.url], "tells no chat template, as llama.cpp does: give the model with `--model SOURCE`"),
-        (["--upstream", "nowhere", "--model", source], "the upstream can't be reached"),
+        (["--upstream", "nowhere", "--model", source], "nowhere: this is no address: write it as http://127.0.0.1:8080"),
+        (["--upstream", "https://127.0.0.1:1", "--model", source], "127.0.0.1:1: "),
         (["--upstream", llama.url, "--listen", "127.0.0.1:99999"], "can't listen at 127.0.0.1:99999"),
         (["--upstream", llama.url, "--record", tmp_path], str(tmp_path)),
         (["--upstream", llama.url, "--engine", "none"], "invalid value 'none' for '--engine <NAME>'"),

@@ -85,6 +85,17 @@ impl Upstream {
         model: Option<String>,
         silence: Duration,
     ) -> Result<Upstream, String> {
+        let is_plain = url.starts_with("http://");
+        if !is_plain && !url.starts_with("https://") {
+            return Err(format!(
+                "{url}: this is no address: write it as http://127.0.0.1:8080"
+            ));
+        }
+        if !is_plain && !cfg!(feature = "tls") {
+            return Err(format!(
+                "{url}: this program was built without HTTPS: build it with `--features serve,hub`"
+            ));
+        }
         let client = client(silence).map_err(|error| error.to_string())?;
         let mut upstream = Upstream {
             engine: &ENGINES[ENGINES.len() - 1],
