@@ -353,6 +353,8 @@ fn no_code_names_a_model_or_a_template() {
             .replace("minimax_xml", "")
             .replace("glm_xml", "")
             .replace("llama.cpp", "")
+            .replace("llama-server", "")
+            .replace("llama-cpp-sys", "")
             .replace("openai", "");
         let in_source: Vec<&str> = source.split(|c: char| !c.is_alphabetic()).collect();
         for word in &words {
