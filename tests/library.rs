@@ -45,11 +45,13 @@ mod grammar;
 mod invented;
 #[cfg(all(feature = "check", feature = "grammar"))]
 mod masks;
-#[cfg(feature = "check")]
+#[cfg(all(feature = "check", feature = "grammar"))]
 mod mend;
 #[cfg(all(feature = "check", feature = "grammar"))]
+mod planted;
+#[cfg(all(feature = "check", feature = "grammar"))]
 mod read;
-#[cfg(feature = "check")]
+#[cfg(all(feature = "check", feature = "grammar"))]
 mod roundtrip;
 #[cfg(all(feature = "check", feature = "grammar"))]
 mod synthetic;

@@ -101,10 +101,14 @@ fn what_a_template_drops_from_former_turns_is_kept() {
         let template = turns(&format!("{assistant}\n{CALLS}"));
         let mended = mended(&template, &PREFIX);
         let verdicts = verdicts(&mended);
-        let questions = verdicts
-            .lines()
-            .find_map(|line| line.strip_prefix("questions: "));
-        assert_eq!(questions, Some(expected), "{template}\n{verdicts}");
+        // What mends the one may mend the other.
+        let mut mending = verdicts.lines().filter_map(|line| line.split_once(": "));
+        let mending = mending.find(|(_, verdict)| *verdict != "absent");
+        assert_eq!(
+            mending.map(|(_, verdict)| verdict),
+            Some(expected),
+            "{template}\n{verdicts}"
+        );
         let again = self::mended(&mended.jinja, &PREFIX);
         assert!(
             again
@@ -233,6 +237,17 @@ fn no_content_is_no_text() {
 }
 
 #[test]
+fn json_is_encoded_once() {
+    let calls = CALLS.replace("| tojson", "| tojson | tojson");
+    let template = turns(&format!("{{{{- m.content or '' }}}}\n{calls}"));
+    let mended = mended(&template, &[Fault::Json]);
+    assert_eq!(
+        mended.jinja,
+        turns(&format!("{{{{- m.content or '' }}}}\n{CALLS}"))
+    );
+}
+
+#[test]
 fn dates_are_those_of_a_day() {
     let template = format!(
         "{{{{- '<system>It is ' + strftime_now('%d %B %Y, %H:%M') + '<end>' }}}}\n{}",
@@ -268,7 +283,7 @@ fn several_faults_are_mended_one_after_the_other() {
 fn the_gallery_is_mended() {
     let mut out = String::new();
     for (name, template) in gallery() {
-        let mended = mend(&template, &RenderInput::default(), &Fault::ALL[..5]).unwrap();
+        let mended = mend(&template, &RenderInput::default(), &Fault::ALL[..6]).unwrap();
         let found = verdicts(&mended);
         let found = found.lines().filter(|line| !line.ends_with("absent"));
         let found: Vec<&str> = found.collect();
@@ -280,7 +295,7 @@ fn the_gallery_is_mended() {
         }
         let mut again = template.clone();
         again.jinja.clone_from(&mended.jinja);
-        let again = mend(&again, &RenderInput::default(), &Fault::ALL[..5]).unwrap();
+        let again = mend(&again, &RenderInput::default(), &Fault::ALL[..6]).unwrap();
         let now: Vec<Fault> = mended.outcomes.iter().filter_map(was_mended).collect();
         for outcome in again
             .outcomes
@@ -308,6 +323,6 @@ fn names_stand_for_faults() {
     }
     assert_eq!(
         Fault::named("thoughts").unwrap_err().to_string(),
-        "nothing is known of `thoughts`: it is one of prefix, results, questions, arguments, content, dates, generation"
+        "nothing is known of `thoughts`: it is one of prefix, results, questions, json, arguments, content, dates, generation"
     );
 }

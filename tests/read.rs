@@ -283,6 +283,42 @@ fn unfinished_conversations_are_read_as_far_as_they_go() {
 }
 
 #[test]
+fn calls_at_the_end_of_a_text_are_read_whatever_stands_behind_them() {
+    let reader = reader(&AGENT.replace("<end>", "<end>\\n"));
+    let call = r#"<user>Hi<end>
+<assistant>I ring.<call>{"name": "ring", "arguments": {}}</call>"#;
+    for end in ["", "<end>", "<end>\n"] {
+        let read = reader.read(&format!("{call}{end}"));
+        let read = read.unwrap_or_else(|error| panic!("{end:?}: {error}"));
+        let turn = read.messages.pointer("/1").unwrap();
+        assert_eq!(turn.get("content"), Some(&"I ring.".into()), "{end:?}");
+        let name = turn.pointer("/tool_calls/0/function/name");
+        assert_eq!(name, Some(&"ring".into()), "{end:?}");
+        assert_eq!(read.proof, Proof::Same, "{end:?}");
+        assert_eq!(read.remarks, [""; 0], "{end:?}");
+    }
+}
+
+#[test]
+fn what_begins_calls_is_told_in_a_text() {
+    let reader = reader(AGENT);
+    let text = "<user>Hi<end><assistant>It is <call> that begins it.<end>";
+    let read = reader.read(text).expect("it is a text");
+    assert_eq!(
+        read.messages.pointer("/1/content"),
+        Some(&"It is <call> that begins it.".into())
+    );
+    assert_eq!(
+        read.remarks,
+        [
+            "character 30: <call> begins calls, and was read as content: the template does not write a call as it stands here"
+        ]
+    );
+    let text = "<user>What is <call>?<end><assistant>It begins calls.<end>";
+    assert_eq!(reader.read(text).expect("it is a text").remarks, [""; 0]);
+}
+
+#[test]
 fn a_text_that_the_template_does_not_write_says_where_it_departs() {
     let reader = reader(PLAIN);
     let cases = [

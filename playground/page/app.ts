@@ -44,6 +44,22 @@ export interface Fault {
   to: number;
 }
 
+/** What is wrong with the chat template, and the conversation that shows it. */
+export interface Flaw extends Fault {
+  line: number;
+  shown?: { messages: unknown; text: string | null; marked: [number, number] | null };
+}
+
+/** What came of a fault that was to be mended. */
+export interface Outcome {
+  fault: string;
+  verdict: "absent" | "mended" | "left";
+  conversations: number;
+  changes?: { line: number; before: string; after: string }[];
+  line?: number | null;
+  why?: string;
+}
+
 interface Opened {
   kind: string;
   chat_templates: ChatTemplate[];
@@ -56,7 +72,7 @@ interface Opened {
 export type Verdict = "untried" | "unexpected" | "right" | string[];
 
 /** What has changed, so that views know what to draw anew. */
-export type Change = "format" | "evidence" | "template" | "samples" | "sample" | "place" | "sheet";
+export type Change = "format" | "evidence" | "flaws" | "template" | "samples" | "sample" | "place" | "sheet";
 
 /** This much of a GGUF file is read at first; more, if its head is longer. */
 const FIRST_HEAD = 4 << 20;
@@ -78,6 +94,10 @@ export class App {
   faults: Fault[] = [];
   /** Why the chat template could not be asked about it. */
   unchecked: string | null = null;
+  /** What is wrong with the chat template; nothing while that is being found out. */
+  flaws: Flaw[] | null = null;
+  /** Why that could not be found out. */
+  unlinted: string | null = null;
   verdicts = new Map<string, Verdict>();
   /** For work that takes a while, so that replaying never waits for it. */
   readonly thinker: Engine;
@@ -139,6 +159,8 @@ export class App {
     const turn = ++this.turn;
     this.state = state;
     this.derived = null;
+    this.flaws = null;
+    this.unlinted = null;
     this.underivable = null;
     this.good = null;
     this.faults = [];
@@ -151,6 +173,7 @@ export class App {
     this.changed("format");
     await this.check();
     await this.showEvidence(turn);
+    await this.lint(turn);
   }
 
   private async derive(turn: number) {
@@ -175,11 +198,38 @@ export class App {
     }
   }
 
+  private async lint(turn: number) {
+    if (!this.state.chat || turn !== this.turn) return;
+    try {
+      const flaws = await this.thinker.ask<Flaw[]>({ do: "lint", ...this.about() });
+      if (turn !== this.turn) return;
+      this.flaws = flaws;
+    } catch (error) {
+      if (turn !== this.turn) return;
+      this.unlinted = reason(error);
+    }
+    this.changed("flaws");
+  }
+
+  /** Mends faults of the chat template, which takes the place of the one that was shown. */
+  async mend(faults: string[]): Promise<Outcome[]> {
+    const turn = this.turn;
+    const { jinja, outcomes } = await this.thinker.ask<{ jinja: string; outcomes: Outcome[] }>({ do: "mend", ...this.about(), faults });
+    const { chat } = this.state;
+    if (turn === this.turn && chat && chat.jinja !== jinja) {
+      this.state.chat = { ...chat, jinja };
+      void this.rederive();
+    }
+    return outcomes;
+  }
+
   /** Someone has changed the chat template, its tokens or its variables. */
   async rederive() {
     const turn = ++this.turn;
     const own = this.state.template;
     this.derived = null;
+    this.flaws = null;
+    this.unlinted = null;
     this.underivable = null;
     if (this.state.chat) await this.derive(turn);
     if (turn !== this.turn) return;
@@ -187,6 +237,7 @@ export class App {
     this.changed("format");
     await this.check();
     await this.showEvidence(turn);
+    await this.lint(turn);
   }
 
   /** Someone types in the editor. */

@@ -1,7 +1,7 @@
 // What is known of the format, a sheet each: the response template, its proof, the findings, the chat template, conversations
 // and grammars.
 
-import { type App, type Derived, reason } from "./app";
+import { type App, type Derived, type Flaw, type Outcome, reason } from "./app";
 import { bytes, download, el, put, replace, visible } from "./dom";
 import { editor } from "./editor";
 
@@ -205,6 +205,8 @@ function chat(app: App): HTMLElement {
     wrong,
     el("label", { for: "jinja" }, "Chat template, which may be changed here"),
     source,
+    flaws(app, source),
+    mending(app),
     el("label", { for: "bos" }, "Token that begins a text"),
     bos,
     el("label", { for: "eos" }, "Token that ends a turn"),
@@ -213,6 +215,90 @@ function chat(app: App): HTMLElement {
     variables,
     el("div", { class: "bar" }, el("button", { type: "button", onclick: () => download("chat_template.jinja", source.value) }, "Download")),
   );
+}
+
+/** What is wrong with the chat template. */
+function flaws(app: App, source: HTMLTextAreaElement): HTMLElement {
+  const summary = el("p", { class: "summary", id: "chat-summary", "aria-live": "polite" });
+  const list = el("ul", { class: "faults", "aria-label": "What is wrong with the chat template" });
+  app.listen((change) => {
+    if (change !== "flaws" && change !== "format") return;
+    const found = app.flaws ?? [];
+    const rank = { error: 0, warning: 1, note: 2 };
+    const sorted = [...found].sort((one, other) => rank[one.level] - rank[other.level]);
+    const waits = app.state.chat ? "Looking for what is wrong with it…" : "";
+    const words = found.length ? `${found.length} ${found.length === 1 ? "complaint" : "complaints"} about it` : "Nothing is wrong with it.";
+    summary.textContent = app.unlinted ? `It could not be looked at: ${app.unlinted}` : app.flaws ? words : waits;
+    summary.classList.toggle("bad", app.unlinted !== null || found.some(({ level }) => level === "error"));
+    replace(list, ...sorted.map((flaw) => flawRow(flaw, source)));
+  });
+  return el("div", {}, summary, list);
+}
+
+function flawRow(flaw: Flaw, source: HTMLTextAreaElement): HTMLElement {
+  const go = () => {
+    source.focus();
+    source.setSelectionRange(flaw.from, flaw.to);
+    source.scrollTop = (source.scrollHeight / source.value.split("\n").length) * (flaw.line - 4);
+  };
+  const { shown } = flaw;
+  const text = shown?.text ? [...shown.text] : [];
+  const [start, end] = shown?.marked ?? [text.length, text.length];
+  return el(
+    "li",
+    { class: flaw.level },
+    el("button", { type: "button", onclick: go }, `line ${flaw.line}`),
+    el("strong", {}, [flaw.level, flaw.code, flaw.name].filter(Boolean).join(" ")),
+    el("span", {}, flaw.remedy ? `${flaw.message}: ${flaw.remedy}` : flaw.message),
+    ...(shown
+      ? [
+          el(
+            "details",
+            {},
+            el("summary", {}, "a conversation that shows it"),
+            el("pre", { class: "text" }, JSON.stringify(shown.messages, null, 1)),
+            ...(shown.text ? [el("pre", { class: "text" }, ...visible(text.slice(0, start).join("")), el("mark", {}, ...visible(text.slice(start, end).join(""))), ...visible(text.slice(end).join("")))] : []),
+          ),
+        ]
+      : []),
+  );
+}
+
+const MENDED: [string, string][] = [
+  ["prefix", "what was rendered stays as it is when a conversation goes on"],
+  ["json", "JSON is encoded once"],
+  ["arguments", "arguments of calls as text and as objects"],
+  ["content", "messages without content"],
+  ["dates", "dates by the day"],
+  ["generation", "{% generation %} around what the model writes"],
+];
+
+/** Mends the chat template, and says what has come of it. */
+function mending(app: App): HTMLElement {
+  const boxes = MENDED.map(([name, words]) => {
+    const box = el("input", { type: "checkbox", id: `mend-${name}`, value: name });
+    box.checked = name === "prefix";
+    return { box, label: el("label", { for: `mend-${name}` }, box, ` ${words}`) };
+  });
+  const result = el("ul", { "aria-live": "polite", id: "mended" });
+  const mend = async () => {
+    button.disabled = true;
+    try {
+      const outcomes = await app.mend(boxes.filter(({ box }) => box.checked).map(({ box }) => box.value));
+      replace(result, ...outcomes.map((outcome) => el("li", { class: outcome.verdict === "left" ? "bad" : "" }, outcomeInWords(outcome))));
+    } catch (error) {
+      replace(result, el("li", { class: "bad" }, reason(error)));
+    }
+    button.disabled = false;
+  };
+  const button = el("button", { type: "button", id: "mend", onclick: () => void mend() }, "Mend");
+  return el("fieldset", {}, el("legend", {}, "Mend"), ...boxes.map(({ label }) => el("div", {}, label)), button, result);
+}
+
+function outcomeInWords({ fault, verdict, conversations, changes = [], line, why }: Outcome): string {
+  if (verdict === "absent") return `${fault}: it has no such fault.`;
+  if (verdict === "left") return `${fault}: left as it was${line ? `, line ${line}` : ""}: ${why}`;
+  return `${fault}: mended in ${conversations} conversations: ${changes.map((change) => `line ${change.line}: ${change.before} is ${change.after} now`).join("; ")}`;
 }
 
 const MESSAGES = [

@@ -51,6 +51,7 @@ impl Playground {
             "evidence" => derivation::evidence(request),
             "check" => template::check(request),
             "lint" => template::lint_chat(request),
+            "mend" => template::mend_chat(request),
             "try" => template::try_case(request),
             "fixture" => template::fixture(request),
             "render" => conversation::render(request),

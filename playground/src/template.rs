@@ -2,6 +2,7 @@
 
 use unjinja::check::FirstFixture;
 use unjinja::lint::{Complaint, LintOptions, TemplateText, lint, lint_chat_template};
+use unjinja::mend::{Fault, Outcome, mend};
 use unjinja::{Diagnostic, Object, ResponseTemplate, Value, json};
 use unjinja_replay::preview;
 
@@ -57,6 +58,25 @@ pub(crate) fn lint_chat(request: &Request<'_>) -> Result<Value, String> {
     Ok(complaints
         .map(|complaint| of_complaint(&template.jinja, complaint))
         .collect())
+}
+
+/// Mends the `faults` of the chat template that are named. The answer has its text as `jinja`, and the `outcomes`.
+pub(crate) fn mend_chat(request: &Request<'_>) -> Result<Value, String> {
+    let template = request
+        .chat_template()?
+        .ok_or("there is no chat template")?;
+    let named = request.get("faults").and_then(Value::as_array);
+    let named = named.ok_or("`faults`: expected a list of names")?.iter();
+    let named = named.filter_map(Value::as_str).map(Fault::named);
+    let faults = named.collect::<Result<Vec<_>, _>>();
+    let faults = faults.map_err(|error| error.to_string())?.concat();
+    let mended = mend(&template, &request.base()?, &faults).map_err(|error| error.to_string())?;
+    let outcomes = mended.outcomes.iter().map(Outcome::to_value);
+    Ok(Object::from_iter([
+        ("jinja", Value::from(mended.jinja.as_str())),
+        ("outcomes", outcomes.collect()),
+    ])
+    .into())
 }
 
 fn of_fault(text: &str, fault: &Diagnostic) -> Value {

@@ -278,3 +278,45 @@ fn requests_that_make_no_sense_are_refused() {
         );
     }
 }
+
+/// A chat template that drops thoughts once somebody has answered, and prints the time.
+const FAULTY: &str = "{{ strftime_now('%Y-%m-%d %H:%M') }}\n{% for m in messages %}<{{ m.role }}>\
+    {% if m.reasoning_content and loop.last %}<think>{{ m.reasoning_content }}</think>{% endif %}\
+    {{ m.content }}<end>{% endfor %}{% if add_generation_prompt %}<assistant>{% endif %}";
+
+fn about(action: &str, jinja: &str) -> Object {
+    let chat = object([("name", "template".into()), ("jinja", jinja.into())]);
+    Object::from_iter([("do", Value::from(action)), ("chat_template", chat)])
+}
+
+#[test]
+fn a_chat_template_is_linted_at_its_places_in_utf_16() {
+    let jinja = format!("{{# 😀 #}}{FAULTY}");
+    let found = ask_once(&about("lint", &jinja).into()).unwrap();
+    let time = found.as_array().unwrap_or_default().iter();
+    let mut time =
+        time.filter(|complaint| complaint.get("code").and_then(Value::as_str) == Some("J025"));
+    let time = time.next().expect("the time is too fine");
+    // The sign in the comment has two units.
+    for (key, expected) in [("line", 1), ("from", 11)] {
+        assert_eq!(time.get(key), Some(&Value::from(expected)), "{time:?}");
+    }
+    assert!(time.get("shown").is_some_and(|shown| !shown.is_null()));
+}
+
+#[test]
+fn a_chat_template_is_mended() {
+    let mut request = about("mend", FAULTY);
+    request.insert("faults", Value::from_iter(["prefix", "dates"]));
+    let mended = ask_once(&request.clone().into()).unwrap();
+    let jinja = mended.get("jinja").and_then(Value::as_str).unwrap();
+    let expected = FAULTY
+        .replace(" %H:%M", "")
+        .replace("m.reasoning_content and loop.last", "m.reasoning_content");
+    assert_eq!(jinja, expected);
+    let outcomes = mended.get("outcomes").and_then(Value::as_array).unwrap();
+    assert_eq!(outcomes.len(), 3);
+    request.insert("faults", Value::from_iter(["thoughts"]));
+    let error = ask_once(&request.into()).unwrap_err();
+    assert!(error.contains("nothing is known of `thoughts`"), "{error}");
+}

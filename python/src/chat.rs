@@ -13,7 +13,8 @@ use unjinja::conversation::{
 use unjinja::derive::{DeriveOptions, ModelOutput, derive};
 use unjinja::format::Format;
 use unjinja::grammar::{Grammar, Reasoning, Request, ToolChoice};
-use unjinja::lint::{LintOptions, lint};
+use unjinja::lint::{LintOptions, lint, lint_chat_template};
+use unjinja::mend::{Fault, Outcome, mend};
 use unjinja::profile::{Target, language_for};
 use unjinja::{Object, Value, json};
 
@@ -25,13 +26,14 @@ use crate::values::{from_python, to_python};
 
 /// A chat template with its tokens, and with what all of its renderings have in common.
 #[pyclass(frozen, name = "ChatTemplate", module = "unjinja")]
+#[derive(Clone)]
 pub(crate) struct PyChatTemplate {
     template: ChatTemplate,
     base: RenderInput,
 }
 
 /// What is said of a template, with its name before it.
-fn named(template: &ChatTemplate, what: impl std::fmt::Display) -> String {
+pub(crate) fn named(template: &ChatTemplate, what: impl std::fmt::Display) -> String {
     format!("{}: {what}", template.name)
 }
 
@@ -304,6 +306,37 @@ impl PyChatTemplate {
         Ok((to_python(py, &grammar)?, warnings))
     }
 
+    /// What is wrong with this chat template.
+    fn lint_itself<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let (template, base) = self.cloned();
+        let found = interruptible(py, move || {
+            let options = LintOptions::default().base(base);
+            lint_chat_template(&template, &options).map_err(|error| question(&template, &error))
+        })?;
+        let found = found.map_err(|error| Kind::Render.exception(py, error))?;
+        let found: Vec<Value> = found.iter().map(|complaint| complaint.to_value()).collect();
+        list_to_python(py, &found)
+    }
+
+    /// The template without faults, and what came of each.
+    fn mend<'py>(
+        &self,
+        py: Python<'py>,
+        faults: Vec<String>,
+    ) -> PyResult<(String, Bound<'py, PyList>)> {
+        let named = faults.iter().map(|name| Fault::named(name));
+        let named = named.collect::<Result<Vec<_>, _>>();
+        let faults = named.map_err(|error| PyValueError::new_err(error.to_string()))?;
+        let (template, base) = self.cloned();
+        let mended = interruptible(py, move || {
+            let mended = mend(&template, &base, &faults.concat());
+            mended.map_err(|error| question(&template, &error))
+        })?;
+        let mended = mended.map_err(|error| Kind::Mend.exception(py, error))?;
+        let outcomes: Vec<Value> = mended.outcomes.iter().map(Outcome::to_value).collect();
+        Ok((mended.jinja, list_to_python(py, &outcomes)?))
+    }
+
     /// What will hurt about a response template of this chat template.
     #[pyo3(signature = (template, *, profiles=Vec::new()))]
     fn lint<'py>(
@@ -344,7 +377,7 @@ impl PyChatTemplate {
         PyChatTemplate { template, base }
     }
 
-    fn input(
+    pub(crate) fn input(
         &self,
         messages: &Bound<'_, PyAny>,
         tools: Option<&Bound<'_, PyAny>>,
@@ -360,12 +393,15 @@ impl PyChatTemplate {
     }
 
     /// What work on another thread needs.
-    fn cloned(&self) -> (ChatTemplate, RenderInput) {
+    pub(crate) fn cloned(&self) -> (ChatTemplate, RenderInput) {
         (self.template.clone(), self.base.clone())
     }
 }
 
-fn question(template: &ChatTemplate, error: &unjinja::chat_template::RenderError) -> String {
+pub(crate) fn question(
+    template: &ChatTemplate,
+    error: &unjinja::chat_template::RenderError,
+) -> String {
     named(template, format_args!("{}: {error}", error.of_question()))
 }
 

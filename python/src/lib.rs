@@ -1,5 +1,6 @@
 //! What Python calls of unjinja. The package's own Python is in `unjinja/`.
 
+mod bridge;
 mod chat;
 mod errors;
 mod parser;
@@ -74,6 +75,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<parser::PyParser>()?;
     module.add_class::<parser::PyCompletion>()?;
     module.add_class::<chat::PyChatTemplate>()?;
+    module.add_class::<bridge::PyBridge>()?;
     module.add_function(wrap_pyfunction!(parser::parse_response, module)?)?;
     module.add_function(wrap_pyfunction!(parser::parse_by_schema, module)?)?;
     module.add_function(wrap_pyfunction!(chat::lint_template, module)?)?;

@@ -180,3 +180,30 @@ def test_the_entry_point_is_installed():
     program = pathlib.Path(sys.executable).parent / "unjinja"
     ran = subprocess.run([program, "--version"], capture_output=True, text=True, check=True)
     assert ran.stdout.strip() == f"unjinja {unjinja.__version__}"
+
+
+FAULTY = (
+    "{% for m in messages %}<{{ m.role }}>"
+    "{% if m.reasoning_content and loop.last %}<think>{{ m.reasoning_content }}</think>{% endif %}"
+    "{{ m.content }}<end>{% endfor %}{% if add_generation_prompt %}<assistant>{% endif %}"
+)
+
+
+def test_a_chat_template_is_linted_and_mended():
+    codes = {complaint["code"]: complaint for complaint in unjinja.lint_chat_template(FAULTY)}
+    assert codes["J019"]["line"] == 1 and codes["J019"]["shown"]["messages"][0]["role"] == "user"
+    mended = unjinja.mend(FAULTY, "prefix")
+    assert mended.template == FAULTY.replace(" and loop.last", "")
+    verdicts = {outcome["fault"]: outcome["verdict"] for outcome in mended.outcomes}
+    assert verdicts["questions"] == "mended"
+    assert "J019" not in {complaint["code"] for complaint in unjinja.lint_chat_template(mended.template)}
+    with pytest.raises(ValueError, match="nothing is known of `thoughts`"):
+        unjinja.mend(FAULTY, ["thoughts"])
+
+
+def test_what_stands_between_turns_is_no_matter_of_what_the_model_wrote():
+    conversation = [*MESSAGES, {"role": "user", "content": "Noon?"}]
+    bridge = unjinja.bridge(FAULTY)
+    assert bridge.text(conversation, " Hello!<end>") == "<user>Noon?<end><assistant>"
+    with pytest.raises(unjinja.BridgeError, match="no turn to go on from"):
+        bridge.text(MESSAGES[:1], "")

@@ -58,6 +58,24 @@ def test_token_masks_are_those_of_the_library(tokenizer):
     assert ours["assistant_masks"][0] == list(theirs["assistant_masks"])
 
 
+def test_ids_of_the_next_turn_are_put_behind_those_so_far(tokenizer):
+    conversation = [
+        {"role": "user", "content": "Hi"},
+        {"role": "assistant", "content": "Hello!"},
+        {"role": "user", "content": "And?"},
+    ]
+    ids = tokenizer.apply_chat_template(conversation[:1], add_generation_prompt=True, return_dict=False)
+    output = tokenizer.encode("Hello!<end>", add_special_tokens=False)
+    bridge = unjinja.bridge(tokenizer)
+    whole = tokenizer.apply_chat_template(conversation, add_generation_prompt=True, return_dict=False)
+    assert [*ids, *output, *bridge.ids(conversation, output)] == list(whole)
+    # As engines have it, which leave out the token that ends a turn.
+    assert [*ids, *output[:-1], *bridge.ids(conversation, output[:-1])] == list(whole)
+    assert bridge.text(conversation, "Hello!<end>") == tokenizer.decode(bridge.ids(conversation, output))
+    with pytest.raises(TypeError, match="no tokenizer"):
+        unjinja.bridge(tokenizer.chat_template).ids(conversation, "Hello!<end>")
+
+
 def test_one_of_several_templates_is_taken(jinja):
     class Several:
         chat_template = {"default": jinja, "tool_use": jinja.replace("<end>", "<stop>")}

@@ -117,10 +117,10 @@ impl Bridge {
 
     /// What ends a turn: one of the tokens that do, or a marker.
     fn ending<'t>(&self, turn: &'t str) -> &'t str {
-        let ends = self.ends.iter().filter(|end| !end.trim().is_empty());
+        let ends = self.ends.iter().map(|end| end.trim());
         let known = ends
-            .filter(|end| turn.ends_with(end.as_str()))
-            .map(String::len)
+            .filter(|end| !end.is_empty() && turn.ends_with(end))
+            .map(str::len)
             .max();
         match known {
             Some(length) => &turn[turn.len() - length..],
@@ -164,11 +164,18 @@ impl BridgeWriter<'_> {
             .char_indices()
             .nth(end)
             .map_or(rendering.text.len(), |(at, _)| at);
-        let (before, behind) = rendering.text.split_at(end);
+        // White space behind what ends the turn is none of the model's, wherever the template writes it.
+        let turn = rendering.text[..end].trim_end();
+        let behind = &rendering.text[turn.len()..];
+        let ending = self.bridge.ending(turn);
         let said = output.trim_end();
-        let ending = self.bridge.ending(before);
-        if !said.ends_with(ending.trim_end()) {
-            return Ok(format!("{ending}{behind}"));
+        if !said.ends_with(ending) {
+            let before = &turn[..turn.len() - ending.len()];
+            let blanks = &before[before.trim_end().len()..];
+            let missing = blanks
+                .strip_prefix(&output[said.len()..])
+                .unwrap_or_default();
+            return Ok(format!("{missing}{ending}{behind}"));
         }
         // White space that is written already is not written again.
         let blanks = output[said.len()..]

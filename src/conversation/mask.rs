@@ -6,7 +6,7 @@ use std::ops::Range;
 use crate::analysis::analyze;
 use crate::analysis::conversations::{ProbeConversation, conversations, in_parts};
 use crate::chat_template::{
-    ChatTemplate, PreparedTemplate, RenderError, RenderInput, Renderer, Rendering,
+    ChatTemplate, PreparedTemplate, REASONING_KEYS, RenderError, RenderInput, Renderer, Rendering,
 };
 use crate::value::{Object, Value};
 
@@ -105,6 +105,8 @@ pub enum Unmasked {
     ContentDropped(usize),
     /// The template does not write the calls of an assistant's message.
     CallsDropped(usize),
+    /// The template does not write the thought of an assistant's message.
+    ThoughtDropped(usize),
     /// The template writes an assistant's message where it is not taken for the model's.
     Outside(usize),
     /// The template writes the message of another role within what is taken for the model's.
@@ -120,6 +122,9 @@ impl fmt::Display for Unmasked {
             }
             Unmasked::CallsDropped(index) => {
                 write!(f, "the template drops the calls of messages[{index}]")
+            }
+            Unmasked::ThoughtDropped(index) => {
+                write!(f, "the template drops the thought of messages[{index}]")
             }
             Unmasked::Outside(index) => write!(f, "messages[{index}] is not in the mask"),
             Unmasked::Inside(index) => write!(
@@ -298,6 +303,7 @@ impl Marking {
         }
         let spans = Spans::of(rendering.generated);
         let mut unmasked = lacking(&marked, &input);
+        unmasked.extend(thoughts_lost(&input, &rendering.text));
         if spans.is_empty() {
             unmasked.insert(0, Unmasked::Everything);
         }
@@ -652,14 +658,26 @@ fn lacking(renderer: &Renderer<'_>, input: &RenderInput) -> Vec<Unmasked> {
             if content.is_some_and(|content| !content.trim().is_empty()) {
                 let word = format!("zqx{index:05}content");
                 object.insert("content", word.as_str());
-                words.push((index, is_assistant, false, word));
+                words.push((index, is_assistant, Unmasked::ContentDropped(index), word));
+            }
+            let is_said = |thought: &Value| thought.as_str().is_some_and(|t| !t.trim().is_empty());
+            let thoughts = REASONING_KEYS
+                .iter()
+                .filter(|key| object.get(key).is_some_and(is_said));
+            let thoughts: Vec<&str> = thoughts.copied().collect();
+            if is_assistant && !thoughts.is_empty() {
+                let word = format!("zqx{index:05}thought");
+                for key in thoughts {
+                    object.insert(key, word.as_str());
+                }
+                words.push((index, is_assistant, Unmasked::ThoughtDropped(index), word));
             }
             if let Some(Value::Array(calls)) = object.get_mut("tool_calls") {
                 let word = format!("zqx{index:05}call");
                 let given = calls.iter_mut().map(|call| give(call, &word));
                 let given = given.filter(|given| *given).count();
                 if given > 0 {
-                    words.push((index, is_assistant, true, word));
+                    words.push((index, is_assistant, Unmasked::CallsDropped(index), word));
                 }
             }
         }
@@ -676,13 +694,9 @@ fn lacking(renderer: &Renderer<'_>, input: &RenderInput) -> Vec<Unmasked> {
     let covered = Covered::of(&rendering);
     let found = words
         .into_iter()
-        .filter_map(|(index, is_assistant, is_call, word)| {
+        .filter_map(|(index, is_assistant, dropped, word)| {
             let Some(at) = rendering.text.find(&word) else {
-                return match (is_assistant, is_call) {
-                    (true, true) => Some(Unmasked::CallsDropped(index)),
-                    (true, false) => Some(Unmasked::ContentDropped(index)),
-                    (false, _) => None,
-                };
+                return is_assistant.then_some(dropped);
             };
             let range = at..at + word.len();
             match is_assistant {
@@ -691,6 +705,21 @@ fn lacking(renderer: &Renderer<'_>, input: &RenderInput) -> Vec<Unmasked> {
             }
         });
     found.collect()
+}
+
+/// Thoughts that stand in the text of a message, between the tags that most models have for them, and not in the
+/// rendering: some templates cut them off there.
+fn thoughts_lost(input: &RenderInput, text: &str) -> Vec<Unmasked> {
+    let messages = input.messages.as_array().unwrap_or_default();
+    let lost = messages.iter().enumerate().filter(|(_, message)| {
+        let is_assistant = message.get("role").and_then(Value::as_str) == Some("assistant");
+        let content = message.get("content").and_then(Value::as_str);
+        let thought = content.and_then(|content| content.split_once("</think>"));
+        let thought = thought.map(|(before, _)| before.rsplit("<think>").next().unwrap_or(before));
+        is_assistant && thought.is_some_and(|thought| !text.contains(thought.trim()))
+    });
+    lost.map(|(index, _)| Unmasked::ThoughtDropped(index))
+        .collect()
 }
 
 /// Gives a call a word for its arguments.

@@ -171,6 +171,21 @@ impl<'f, 't> Search<'f, 't> {
         search
     }
 
+    /// The calls between a place and the end of the text, or where what stands behind them begins to be written; and
+    /// where they end.
+    fn calls_up_to(&self, start: usize, cut: Option<usize>) -> Option<(usize, Vec<FoundSlot<'t>>)> {
+        let calls = self.calls.as_ref()?;
+        let ends = cut.into_iter().chain([self.text.len()]);
+        ends.filter(|end| *end > start).find_map(|end| {
+            let text = self.text.get(start..end)?;
+            let (_, mut slots) = calls.read_at(text, 0, str::is_empty)?;
+            for slot in &mut slots {
+                slot.start += start;
+            }
+            (!slots.is_empty()).then_some((end, slots))
+        })
+    }
+
     fn find_places(&mut self) {
         let opener = self.opener.clone();
         let mut found: HashMap<(&str, &str), Vec<usize>> = HashMap::new();
@@ -271,7 +286,7 @@ fn all(text: &str, needle: &str) -> Vec<usize> {
 }
 
 /// What calls always begin with.
-fn opener(node: &Node) -> String {
+pub(super) fn opener(node: &Node) -> String {
     match node {
         Node::Literal(text) => text.clone(),
         Node::Call(node) | Node::Argument(node) => opener(node),
@@ -577,9 +592,16 @@ impl<'t> Run<'_, '_, 't> {
             let mut ends = self.search.format.ends.iter();
             ends.any(|(slot, end)| Some(*slot) == step.slot && rest.contains(end))
         };
-        let cut = cuts
-            .min()
-            .filter(|cut| step.slot.is_some() && (!is_open || ends_in(&text[*cut..])));
+        let cut = cuts.min();
+        // Calls that are complete are read, though the text ends amid what stands behind them, or before it.
+        let calls = match step.slot {
+            Some(ConversationSlot::Calls) => self.search.calls_up_to(step.start, cut),
+            _ => None,
+        };
+        let cut = match &calls {
+            Some((end, _)) => Some(*end),
+            None => cut.filter(|cut| step.slot.is_some() && (!is_open || ends_in(&text[*cut..]))),
+        };
         if is_open || cut.is_some() {
             let reached = cut.unwrap_or(step.start);
             let known = self.open.as_ref().map(|(known, _)| *known);
@@ -588,6 +610,7 @@ impl<'t> Run<'_, '_, 't> {
                 path.is_cut = cut.is_some();
                 if let Some(stop) = path.stops.last_mut() {
                     stop.range.end = cut.unwrap_or(text.len());
+                    stop.calls = calls.map(|(_, calls)| calls).unwrap_or_default();
                 }
                 self.open = Some((reached, path));
             }

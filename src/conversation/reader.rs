@@ -6,9 +6,10 @@ use std::ops::Range;
 use crate::analysis::ConversationShape;
 use crate::chat_template::{ChatTemplate, PreparedTemplate, RenderError, RenderInput};
 use crate::format::{ConversationFormat, ConversationSlot};
+use crate::markers::{first_piece, is_marker};
 use crate::value::{Object, Value};
 
-use super::path::{Outcome, Path, Search};
+use super::path::{Outcome, Path, Search, opener};
 use super::proof::{self, Proof, settle};
 
 /// Reads the conversations that a chat template has written.
@@ -377,6 +378,27 @@ impl ConversationReader {
         }
     }
 
+    /// Says where a text of the assistant has in it what begins calls.
+    fn calls_in_texts(&self, text: &str, path: &Path<'_>) -> Vec<String> {
+        let calls = self.shape.format.turn.calls.as_ref();
+        let opener = calls.map(opener).unwrap_or_default();
+        let Some(marker) = first_piece(opener.trim_start()).filter(|first| is_marker(first)) else {
+            return Vec::new();
+        };
+        let texts = [ConversationSlot::Content, ConversationSlot::Reasoning];
+        let stops = path.stops.iter().filter(|stop| texts.contains(&stop.slot));
+        let found = stops.filter_map(|stop| {
+            let at = stop.range.start + text[stop.range.clone()].find(marker)?;
+            Some(format!(
+                "character {}: {marker} begins calls, and was read as {}: the template does not write a call as it \
+                 stands here",
+                characters(text, at),
+                stop.slot.key(),
+            ))
+        });
+        found.collect()
+    }
+
     fn settled(
         &self,
         text: &str,
@@ -408,6 +430,7 @@ impl ConversationReader {
                 )
             }));
         }
+        remarks.extend(self.calls_in_texts(text, path));
         let parts = path.stops.iter().zip(&settled.made.numbers);
         let parts = parts.map(|(stop, message)| ConversationPart {
             slot: stop.slot,

@@ -97,14 +97,43 @@ pub(super) fn keeping(
 /// The changes that may take arguments in both forms.
 pub(super) fn either_form(jinja: &str, statements: &[Statement]) -> Vec<Edit> {
     let text = |range: &Range<usize>| jinja.get(range.clone()).unwrap_or_default();
-    of_values(statements, "arguments", |whole, value| {
-        let (whole, value) = (text(whole), text(value));
+    of_values(statements, "arguments", |range, value| {
+        let (whole, value) = (text(range), text(value));
         let written = match whole == value {
             true => format!("{value} | tojson"),
             false => whole.to_owned(),
         };
-        format!("({value} if {value} is string else {written})")
+        let behind = jinja.get(range.end..).unwrap_or_default();
+        let before = jinja.get(..range.start).unwrap_or_default();
+        let either = format!("{value} if {value} is string else {written}");
+        match before.ends_with('(') && behind.starts_with(')') {
+            true => either,
+            false => format!("({either})"),
+        }
     })
+}
+
+/// The changes that may encode less.
+pub(super) fn less_json(jinja: &str, statements: &[Statement]) -> Vec<Edit> {
+    let mut edits = Vec::new();
+    for statement in statements {
+        let expressions = statement.expression.iter().chain(&statement.filter);
+        for expression in expressions {
+            expression.visit(&mut |part| {
+                if let Kind::Filter { of, name, .. } = &part.kind
+                    && name == "tojson"
+                    && let Some(inner) = jinja.get(of.range.clone())
+                {
+                    edits.push(Edit {
+                        range: part.range.clone(),
+                        text: inner.to_owned(),
+                        cost: PART,
+                    });
+                }
+            });
+        }
+    }
+    edits
 }
 
 /// The changes that may take it that there is no content.
@@ -286,14 +315,14 @@ impl Finder<'_> {
                 condition,
                 otherwise,
             } => {
-                if !is_question(condition) {
-                    self.settle(condition);
-                }
                 let kept = self.source(value).to_owned();
                 self.replace(&expression.range, kept, CONDITION);
                 let other = otherwise.as_ref().map_or("''", |other| self.source(other));
                 let other = other.to_owned();
                 self.replace(&expression.range, other, CONDITION);
+                if !is_question(condition) {
+                    self.settle(condition);
+                }
             }
             Kind::Filter { of, name, .. } if name != "tojson" => self.unwrap(expression, of),
             Kind::Call { of, arguments } => match (&of.kind, arguments.as_slice()) {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::chat_template::{ChatTemplate, RenderInput, Renderer};
+use crate::chat_template::{RenderInput, Renderer};
 use crate::markers::{boundary, common_prefix};
 use crate::stopwatch::Stopwatch;
 
@@ -111,13 +111,11 @@ impl Patience {
         Some(text.filter(|text| text.len() <= MAX_RENDERING))
     }
 
-    /// How many of some cases a template holds; `None` if it is not valid, or if time is over.
-    pub(super) fn count(self, jinja: &str, cases: &[&Case]) -> Option<usize> {
-        let prepared = ChatTemplate::from_jinja(jinja).prepare();
-        let renderer = prepared.renderer().ok()?;
+    /// How many of some cases a template holds; `None` if time is over.
+    pub(super) fn count(self, renderer: &Renderer<'_>, cases: &[&Case]) -> Option<usize> {
         let mut count = 0;
         for case in cases {
-            count += usize::from(case.holds(&renderer, self)?);
+            count += usize::from(case.holds(renderer, self)?);
         }
         Some(count)
     }

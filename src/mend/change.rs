@@ -1,5 +1,7 @@
 //! What was changed in a template's text, line by line.
 
+use crate::value::{Object, Value};
+
 /// Lines that were changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -13,6 +15,14 @@ pub struct Change {
 }
 
 impl Change {
+    /// For programs: an object of `line`, `before` and `after`.
+    pub fn to_value(&self) -> Value {
+        let mut out = Object::from_iter([("line", self.line)]);
+        out.insert("before", self.before.as_str());
+        out.insert("after", self.after.as_str());
+        out.into()
+    }
+
     /// The changes between two texts with the same lines, or but for a few.
     pub(super) fn lines(before: &str, after: &str) -> Vec<Change> {
         let (old, new): (Vec<&str>, Vec<&str>) =

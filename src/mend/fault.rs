@@ -12,6 +12,8 @@ pub enum Fault {
     /// What was rendered of a conversation is written otherwise once the user goes on: thoughts are left out, or an
     /// empty place for them.
     Questions,
+    /// The arguments of calls, or the definitions of tools, are encoded twice: they stand as a string within JSON.
+    Json,
     /// The arguments of calls are refused, or written otherwise, when they are given as a text of JSON rather than as an
     /// object, or the other way round: often they are encoded twice.
     Arguments,
@@ -26,9 +28,10 @@ pub enum Fault {
 
 impl Fault {
     /// All of them, in the order in which they are mended.
-    pub const ALL: [Fault; 6] = [
+    pub const ALL: [Fault; 7] = [
         Fault::Results,
         Fault::Questions,
+        Fault::Json,
         Fault::Arguments,
         Fault::Content,
         Fault::Dates,
@@ -40,6 +43,7 @@ impl Fault {
         match self {
             Fault::Results => "results",
             Fault::Questions => "questions",
+            Fault::Json => "json",
             Fault::Arguments => "arguments",
             Fault::Content => "content",
             Fault::Dates => "dates",

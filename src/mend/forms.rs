@@ -44,11 +44,50 @@ pub(super) fn arguments(
 fn other_form(arguments: &Value) -> Option<Value> {
     match arguments.as_str() {
         Some(text) => json::read(text).ok(),
-        None => {
-            let style = json::Style::PYTHON.ensure_ascii(false);
-            Some(json::write_styled(arguments, &style).into())
-        }
+        None => Some(written(arguments).into()),
     }
+}
+
+/// JSON as `tojson` writes it.
+fn written(value: &Value) -> String {
+    json::write_styled(value, &json::Style::PYTHON.ensure_ascii(false))
+}
+
+/// A conversation with arguments and tools that are encoded once, or twice.
+pub(super) fn twice(
+    conversation: &ProbeConversation,
+    renderer: &Renderer<'_>,
+    patience: Patience,
+) -> Option<Case> {
+    let input = conversation.input.clone();
+    let mut values: Vec<Value> = vec![input.tools.clone()];
+    values.extend(input.tools.as_array().into_iter().flatten().cloned());
+    for message in input.messages.as_array()? {
+        let calls = message.get("tool_calls").and_then(Value::as_array);
+        let arguments = calls
+            .into_iter()
+            .flatten()
+            .filter_map(|call| call.pointer("/function/arguments"));
+        values.extend(arguments.cloned());
+    }
+    values.retain(|value| value.as_str().is_none() && !value.is_empty());
+    let text = patience.render(renderer, &input)??;
+    let mut expected = text.clone();
+    for value in &values {
+        let once = written(value);
+        let twice = written(&once.as_str().into());
+        expected = expected.replace(&twice, &once);
+    }
+    if expected == text {
+        return Some(Case::new(vec![input], vec![Some(text)]));
+    }
+    // Beside what it is, what it should be.
+    let case = Case::new(
+        vec![input.clone(), input],
+        vec![Some(text), Some(expected.clone())],
+    );
+    let judge = move |after: &[Rendered]| after[0].as_deref() == Some(expected.as_str());
+    Some(case.judged(Box::new(judge)).faulty([0, 1]))
 }
 
 /// A conversation with what has no content as empty texts, as null, and without the key.

@@ -34,6 +34,7 @@ use crate::analysis::conversations::{ProbeConversation, conversations};
 use crate::chat_template::expressions::statements;
 use crate::chat_template::{ChatTemplate, RenderError, RenderInput};
 use crate::conversation::{Marking, MaskError, MaskPolicy};
+use crate::value::{Object, Value};
 
 use candidates::apply;
 use case::{Case, Patience};
@@ -44,6 +45,44 @@ use search::search;
 pub use change::Change;
 pub use deciding::Place;
 pub use fault::{Fault, UnknownFault};
+
+impl Outcome {
+    /// For programs: an object of the `fault`, of the `verdict`, which is `absent`, `mended` or `left`, and of what is known
+    /// with it: of how many `conversations`, the `changes`, or the `line` and `why`.
+    pub fn to_value(&self) -> Value {
+        let mut out = Object::from_iter([("fault", self.fault.key())]);
+        match &self.verdict {
+            Verdict::Absent { conversations } => {
+                out.insert("verdict", "absent");
+                out.insert("conversations", *conversations);
+            }
+            Verdict::Mended {
+                changes,
+                mended,
+                same,
+            } => {
+                out.insert("verdict", "mended");
+                out.insert("conversations", *mended);
+                out.insert("same", *same);
+                out.insert(
+                    "changes",
+                    changes.iter().map(Change::to_value).collect::<Value>(),
+                );
+            }
+            Verdict::Left {
+                conversations,
+                place,
+                why,
+            } => {
+                out.insert("verdict", "left");
+                out.insert("conversations", *conversations);
+                out.insert("line", place.as_ref().map(|place| place.line));
+                out.insert("why", why.as_str());
+            }
+        }
+        out.into()
+    }
+}
 
 /// A template that was mended as far as can be.
 #[derive(Debug, Clone, PartialEq)]
@@ -178,6 +217,7 @@ fn mend_one(
     };
     let decision = Decision::of(jinja, &statements, &cases, patience);
     let candidates = match fault {
+        Fault::Json => candidates::less_json(jinja, &statements),
         Fault::Arguments => candidates::either_form(jinja, &statements),
         Fault::Content => candidates::no_content(jinja, &statements),
         Fault::Dates => candidates::days(&statements),
@@ -222,6 +262,7 @@ fn cases(
     let case = |conversation: &ProbeConversation| match fault {
         Fault::Results => prefix::case(conversation, Follower::Tool, &renderer, patience),
         Fault::Questions => prefix::case(conversation, Follower::User, &renderer, patience),
+        Fault::Json => forms::twice(conversation, &renderer, patience),
         Fault::Arguments => forms::arguments(conversation, &renderer, patience),
         Fault::Content => forms::content(conversation, &renderer, patience),
         Fault::Dates => forms::dates(conversation, &renderer, patience),

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::chat_template::ChatTemplate;
+
 use super::candidates::{Edit, apply};
 use super::case::{Case, Patience};
 
@@ -75,9 +77,11 @@ fn smallest(cases: &[Case], is_faulty: bool) -> Vec<&Case> {
 
 /// A few of the cases that a changed template fails.
 fn failing<'c>(jinja: &str, cases: &'c [Case], patience: Patience) -> Option<Vec<&'c Case>> {
+    let prepared = ChatTemplate::from_jinja(jinja).prepare();
+    let renderer = prepared.renderer().ok()?;
     let mut failing = Vec::new();
     for case in cases {
-        if patience.count(jinja, &[case])? == 0 {
+        if !case.holds(&renderer, patience)? {
             failing.push(case);
         }
         if failing.len() == 4 {
@@ -98,17 +102,24 @@ struct Screen<'s> {
 impl Screen<'_> {
     /// How many of the faulty cases hold with some changes, if no other one suffers.
     fn mended(&self, edits: &[&Edit], at_least: usize) -> Option<usize> {
-        let jinja = apply(self.jinja, edits);
+        let prepared = ChatTemplate::from_jinja(apply(self.jinja, edits)).prepare();
+        // What is not valid mends nothing.
+        let renderer = prepared.renderer().ok()?;
+        let holds_all = |cases: &[&Case]| {
+            cases
+                .iter()
+                .all(|case| case.holds(&renderer, self.patience) == Some(true))
+        };
         // Most changes break the first of them.
         let (first, rest) = self.sound.split_at(self.sound.len().min(1));
-        if self.patience.count(&jinja, first)? < first.len() {
+        if !holds_all(first) {
             return None;
         }
-        let count = self.patience.count(&jinja, &self.faulty)?;
+        let count = self.patience.count(&renderer, &self.faulty)?;
         if count < at_least {
             return Some(count);
         }
-        (self.patience.count(&jinja, rest)? == rest.len()).then_some(count)
+        holds_all(rest).then_some(count)
     }
 
     /// Changes after which all of these cases hold.

@@ -38,8 +38,10 @@ const CONVERSATIONS: [(&str, &str); 10] = [
 ///
 /// If it can't be told where in the template the model's turns begin and end.
 pub fn examples(template: &ChatTemplate, base: &RenderInput) -> Result<Vec<Example>, MaskError> {
-    let mut policy = MaskPolicy::default();
-    policy.header = HeaderSide::Out;
+    let policy = MaskPolicy {
+        header: HeaderSide::Out,
+        ..MaskPolicy::default()
+    };
     let reasoning = Findings::of(template, base)?.reasoning;
     let writer = Writer {
         marking: Marking::of(template, base, policy)?,

@@ -15,7 +15,7 @@ use super::{Failure, into_source};
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   What training of agents needs at once:
-    unjinja mend model/ --for prefix,arguments,content,generation --write
+    unjinja mend model/ --for prefix,json,arguments,content,generation --write
 
   For training agents: what was rendered stays as it is when tools answer and users go on:
     unjinja mend chat_template.jinja --for prefix > training_template.jinja
@@ -30,7 +30,8 @@ The faults:
   results    the text so far is written otherwise once a tool answers
   questions  the text so far is written otherwise once the user goes on: thoughts are left out
   prefix     both of them
-  arguments  the arguments of calls are refused or encoded twice as a text, or as an object
+  json       arguments or tools are encoded twice, as a string within JSON
+  arguments  the arguments of calls are refused, or written otherwise, as a text or as an object
   content    a message without content is refused, or written as None, when that is null or absent
   dates      the prompt is another one each minute, so that nothing can be cached
   generation {% generation %} is not there; as `unjinja mask --tag`

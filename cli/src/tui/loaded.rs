@@ -7,6 +7,7 @@ use unjinja::ResponseTemplate;
 use unjinja::analysis::{Evidence, Findings, Statement};
 use unjinja::check::Case;
 use unjinja::derive::Candidate;
+use unjinja::lint::Complaint;
 
 use super::conversation::OpenedConversation;
 use super::sample::{Remark, Sample};
@@ -84,6 +85,8 @@ pub struct Format {
     /// The texts that the derived template does not read back, or of which the chat template has left
     /// something out.
     pub outliers: Vec<Outlier>,
+    /// What is wrong with the chat template.
+    pub complaints: Vec<Complaint>,
 }
 
 /// A text that does not mean what was said.

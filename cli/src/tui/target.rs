@@ -8,6 +8,7 @@ use unjinja::chat_template::{ChatTemplate, LoadError, LoadOptions, Source};
 use unjinja::check::{Fixture, FixtureError, is_fixture};
 use unjinja::derive::{Derivation, DeriveOptions, Recovery, Row};
 use unjinja::files::read_text;
+use unjinja::lint::{LintOptions, lint_chat_template};
 use unjinja::response_schema::ResponseSchema;
 use unjinja::{Diagnostic, Object, Position, ResponseTemplate, TemplateError, Value, json};
 use unjinja_replay::cases;
@@ -218,8 +219,11 @@ impl Target {
         let (derivation, candidates) = derived.map_err(|error| fail(error.explain(option_name)))?;
         let found = Findings::with_evidence(chat, &self.derive.base);
         let (findings, evidence) = found.map_err(|error| fail(error.to_string()))?;
+        let linting = LintOptions::default().base(self.derive.base.clone());
+        let complaints = lint_chat_template(chat, &linting);
         let format = Format {
             name: chat.name.clone(),
+            complaints: complaints.map_err(|error| fail(error.to_string()))?,
             statements: findings.statements(),
             findings,
             evidence,

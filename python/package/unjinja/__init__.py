@@ -14,7 +14,8 @@ written.
 
 Reading outputs: `parse_response`, `ResponseParser`, `Completion`, `ResponseTemplate`.
 Working out how: `derive`, `attach`, `convert`, `port`, `lint`, `check`, `grammar`.
-Whole conversations: `render`, `read`, `mask`, `mask_tokens`, `tagged`.
+Whole conversations: `render`, `read`, `mask`, `mask_tokens`, `tagged`, `bridge`.
+Chat templates themselves: `lint_chat_template`, `mend`.
 
 Chat templates are named by a *source*: a tokenizer that has one, a file, a folder or an id of a model, a
 `ChatTemplate`, or the text of the template itself, which is known by its `{%` or `{{`.
@@ -23,18 +24,23 @@ Errors are exceptions that say what the program says. All are `ValueError`s; see
 """
 
 from ._api import (
+    Bridge,
     Derivation,
     Masked,
+    Mended,
     Ported,
     attach,
+    bridge,
     chat_template,
     check,
     convert,
     derive,
     grammar,
     lint,
+    lint_chat_template,
     mask,
     mask_tokens,
+    mend,
     parse_response,
     port,
     read,
@@ -44,6 +50,7 @@ from ._api import (
     ResponseParser,
 )
 from ._errors import (
+    BridgeError,
     ConvertError,
     DeriveError,
     Error,
@@ -51,6 +58,7 @@ from ._errors import (
     InternalError,
     LoadError,
     MaskError,
+    MendError,
     ParseError,
     ReadError,
     RenderError,
@@ -59,6 +67,8 @@ from ._errors import (
 from ._native import ChatTemplate, ResponseTemplate, __version__
 
 __all__ = [
+    "Bridge",
+    "BridgeError",
     "ChatTemplate",
     "Completion",
     "ConvertError",
@@ -70,6 +80,8 @@ __all__ = [
     "LoadError",
     "MaskError",
     "Masked",
+    "MendError",
+    "Mended",
     "ParseError",
     "Ported",
     "ReadError",
@@ -79,14 +91,17 @@ __all__ = [
     "TemplateError",
     "__version__",
     "attach",
+    "bridge",
     "chat_template",
     "check",
     "convert",
     "derive",
     "grammar",
     "lint",
+    "lint_chat_template",
     "mask",
     "mask_tokens",
+    "mend",
     "parse_response",
     "port",
     "read",

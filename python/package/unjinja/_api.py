@@ -398,6 +398,91 @@ def tagged(source: Source, **options: Any) -> str:
     return chat_template(source, **options).tagged()
 
 
+# ------------------------------------------------------------------------------------- turn after turn
+
+
+class Bridge(_native.Bridge):
+    """The way from one turn of the model to the next: what is to be put behind a prompt and the output that
+    followed it, so that the model goes on. Nothing that it wrote is rendered, or cut into tokens, anew."""
+
+    tokenizer: Any
+
+    def __new__(cls, template: ChatTemplate, tokenizer: Any = None) -> Bridge:
+        self = super().__new__(cls, template)
+        self.tokenizer = tokenizer
+        return self
+
+    def text(
+        self,
+        messages: Sequence[Message],
+        output: str,
+        *,
+        tools: Iterable[Tool] | None = None,
+        add_generation_prompt: bool = True,
+    ) -> str:
+        """The text to be put behind the prompt and the output.
+
+        Args:
+            messages: The conversation: up to the message of the output, and what was said behind it.
+            output: What the model wrote, as it wrote it. The token that ends its turn may be missing.
+            tools: The tools that are offered.
+            add_generation_prompt: Whether the model is to speak next.
+        """
+        messages = _listed("messages", messages)
+        return super().text(
+            messages, output, tools=_tools(tools), add_generation_prompt=add_generation_prompt
+        )
+
+    def ids(self, messages: Sequence[Message], output: str | Sequence[int], **options: Any) -> list[int]:
+        """The ids of that text, to be put behind those of the prompt and the output. The output may be ids, too."""
+        if self.tokenizer is None:
+            raise TypeError("there is no tokenizer: give one to `bridge`, as its source or with `tokenizer=`")
+        if not isinstance(output, str):
+            output = self.tokenizer.decode(list(output), skip_special_tokens=False)
+        text = self.text(messages, output, **options)
+        # The text has its special tokens already.
+        return list(self.tokenizer.encode(text, add_special_tokens=False))
+
+
+def bridge(source: Source, *, tokenizer: Any = None, **options: Any) -> Bridge:
+    """Finds out what a chat template writes between one turn of the model and the next.
+
+    Args:
+        source: Where the chat template is; a tokenizer with one, as a rule. See `chat_template`, which takes
+            the other options, too.
+        tokenizer: The tokenizer, if it is not the source, and if ids are wanted.
+
+        >>> bridge = unjinja.bridge(tokenizer)                              # doctest: +SKIP
+        >>> ids += output_ids + bridge.ids(messages, output_ids)            # doctest: +SKIP
+    """
+    if tokenizer is None and hasattr(source, "encode") and not isinstance(source, str):
+        tokenizer = source
+    return Bridge(chat_template(source, **options), tokenizer)
+
+
+@dataclass(frozen=True)
+class Mended:
+    """A chat template that was mended as far as it could be proved."""
+
+    template: str
+    """The template. If nothing was changed, it is as it was."""
+    outcomes: list[dict[str, Any]]
+    """What came of each fault: `fault`, and `verdict`, which is `absent`, `mended` or `left`. A mended one has its
+    `changes`, one that was left the line and the reason."""
+
+
+def mend(source: Source, faults: str | Sequence[str], **options: Any) -> Mended:
+    """Writes a chat template that lacks faults, and is otherwise as it was.
+
+    Args:
+        source: Where the chat template is; see `chat_template`, which takes the other options, too.
+        faults: What to mend: `results`, `questions`, `prefix` for both of them, `json`, `arguments`, `content`,
+            `dates`, `generation`.
+    """
+    named = [faults] if isinstance(faults, str) else _listed("faults", faults)
+    return Mended(*chat_template(source, **options).mend(named))
+
+
 # --------------------------------------------------------------------------------- grammars and checks
 
 
@@ -459,6 +544,12 @@ def lint(
     if chat_template is None:
         return _native.lint_template(response_template, profiles=profiles)
     return _load(chat_template, **options).lint(response_template, profiles=profiles)
+
+
+def lint_chat_template(source: Source, **options: Any) -> list[dict[str, Any]]:
+    """What is wrong with a chat template: each complaint with its `line` and `column` in the Jinja, and the conversation
+    that shows it under `shown`."""
+    return chat_template(source, **options).lint_itself()
 
 
 def _profiles(profile: str | Sequence[str]) -> list[str]:

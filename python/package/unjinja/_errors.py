@@ -39,6 +39,14 @@ class MaskError(Error):
     """It can't be told what of a conversation the model writes."""
 
 
+class BridgeError(Error):
+    """It can't be told what is to be put behind an output."""
+
+
+class MendError(Error):
+    """A chat template can't be mended, since it is not valid or renders nothing."""
+
+
 class GrammarError(Error):
     """There is no grammar for what is asked for."""
 

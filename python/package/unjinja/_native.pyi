@@ -135,6 +135,21 @@ class ChatTemplate:
         prefix: str = "",
     ) -> tuple[Any, list[str]]: ...
     def lint(self, template: Any, *, profiles: Sequence[str] = ...) -> list[dict[str, Any]]: ...
+    def lint_itself(self) -> list[dict[str, Any]]: ...
+    def mend(self, faults: Sequence[str]) -> tuple[str, list[dict[str, Any]]]: ...
+
+class Bridge:
+    """What is to be put behind a prompt and the output that followed it."""
+
+    def __new__(cls, template: ChatTemplate) -> Bridge: ...
+    def text(
+        self,
+        messages: Any,
+        output: str,
+        *,
+        tools: Any = None,
+        add_generation_prompt: bool = True,
+    ) -> str: ...
 
 def parse_response(
     text: str,

@@ -24,7 +24,7 @@ pub struct RenderError {
     /// Where it happened, in bytes of the template that was rendered.
     place: Option<usize>,
     /// The line's text, and where in it the error lies, in characters.
-    excerpt: Option<(String, usize, usize)>,
+    excerpt: Option<Box<(String, usize, usize)>>,
     raised: bool,
     is_invalid: bool,
     is_exhausted: bool,
@@ -71,7 +71,8 @@ impl RenderError {
             excerpt: error
                 .range()
                 .filter(|range| is_as_written(jinja, original, range.start))
-                .and_then(|range| excerpt(jinja, range.start, range.end)),
+                .and_then(|range| excerpt(jinja, range.start, range.end))
+                .map(Box::new),
         }
     }
 
@@ -204,7 +205,7 @@ impl fmt::Display for RenderError {
             return Ok(());
         };
         write!(f, " (line {line} of the template)")?;
-        if let Some((text, column, width)) = &self.excerpt {
+        if let Some((text, column, width)) = self.excerpt.as_deref() {
             let number = line.to_string();
             let margin = " ".repeat(number.len());
             write!(f, "\n {margin} |\n {number} | {text}\n {margin} | ")?;

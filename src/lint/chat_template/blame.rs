@@ -102,21 +102,22 @@ pub(super) fn dropped(
     if let Some(place) = mistaken(stage, &traced, talk, keys, role) {
         return Some(place);
     }
-    let last = steps.iter().rfind(|step| is_of(step));
-    if let Some(statement) = last.and_then(|step| stage.program.at(&traced.steps.place(step))) {
-        // It was kept under a name that nothing reads.
-        let is_forgotten = match &statement.kind {
-            Kind::Set(name) => {
-                let name = name.rsplit('.').next().unwrap_or(name);
-                let mut readers = stage.readers(std::slice::from_ref(&name));
-                readers.all(|reader| reader.place == statement.place)
-            }
-            _ => false,
-        };
-        if is_forgotten {
-            return Some(statement.place.clone());
+    let holders = steps.iter().filter(|step| is_of(step));
+    let mut holders = holders.filter_map(|step| stage.program.at(&traced.steps.place(step)));
+    // It was kept under a name that nothing reads.
+    let is_forgotten = |statement: &&Statement| match &statement.kind {
+        Kind::Set(name) => {
+            let name = [name.rsplit('.').next().unwrap_or(name)];
+            let mut readers = stage.readers(&name);
+            readers.all(|reader| reader.place == statement.place)
         }
-        // Or was not come to.
+        _ => false,
+    };
+    if let Some(statement) = holders.clone().find(is_forgotten) {
+        return Some(statement.place.clone());
+    }
+    if let Some(statement) = holders.next_back() {
+        // Or what would have written it was not come to.
         let place = barrier(stage, &traced, &names, role);
         return Some(place.unwrap_or_else(|| statement.place.clone()));
     }
@@ -389,7 +390,16 @@ pub(super) fn parted(stage: &Stage<'_>, one: &Talk, other: &Talk, at: usize) -> 
         outcomes[0] != outcomes[1]
     };
     let all: Vec<&Statement> = own.iter().chain(&others).copied().collect();
-    let deciding = all.iter().find(differs).or(all.first());
+    // Or what was written chooses by itself.
+    let chooses = |statement: &&&Statement| {
+        let mut uses = program.uses_of(statement).iter();
+        uses.any(|used| used.is_chosen)
+    };
+    let writers = [a, b];
+    let deciding = all.iter().find(differs);
+    let deciding = deciding
+        .or_else(|| writers.iter().find(chooses))
+        .or(all.first());
     deciding.map(|opener| opener.place.clone()).or(Some(first))
 }
 

@@ -37,7 +37,7 @@ pub(super) fn check(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
         if error.is_raised() || error.is_exhausted() {
             continue;
         }
-        let place = error.place().map(|place| stage.statement_at(place));
+        let place = stage.place_of(error);
         let level = match case.lint {
             Lint::PartsCrash => level_of_parts(stage, place.as_ref()),
             _ => case.level,
@@ -244,9 +244,14 @@ fn tools(stage: &Stage<'_>) -> Vec<Case> {
     let writer = &stage.writer;
     let mut plain = stage.talk("u").prompt();
     plain.tools = vec![writer.tool(1)];
-    let is_taken = stage.text(&plain).is_some();
-    if !is_taken {
-        return Vec::new();
+    if stage.text(&plain).is_none() {
+        return vec![Case {
+            lint: Lint::ToolsCrash,
+            level: Level::Warning,
+            talk: plain,
+            what: "a tool with all that belongs to one".to_owned(),
+            remedy: "write the tools with `| tojson`; behind `map` and `select`, put `| list` before it",
+        }];
     }
     let function = |members: Object| {
         let mut function = Object::from_iter([("name", writer.word("lookup", 1))]);

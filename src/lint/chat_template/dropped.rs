@@ -311,10 +311,14 @@ fn rewritten(stage: &Stage<'_>, report: &mut Report<'_, '_>, talk: &Talk, word: 
 
 /// Calls are never rendered, and yet the template speaks of them.
 fn no_calls(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
-    let talk = stage.talk("uco");
+    let mut talk = stage.talk("uco");
     let Some(reader) = stage.readers(&["tool_calls"]).next() else {
         return;
     };
+    // That tools can't be rendered is another fault.
+    if stage.text(&talk).is_none() {
+        talk.tools.clear();
+    }
     let text = match &*stage.render(&talk) {
         Ok(text) => text.clone(),
         Err(error) => {
@@ -326,7 +330,7 @@ fn no_calls(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
                         format!("calls can't be rendered in any form: {}", error.message()),
                         "write calls with `call.function.name` and `call.function.arguments | tojson`",
                     )
-                    .at(error.place().map(|place| stage.statement_at(place)))
+                    .at(stage.place_of(error))
                     .shown_by(&talk),
                 );
             }

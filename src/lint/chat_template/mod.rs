@@ -125,7 +125,7 @@ pub fn lint_chat_template(
         if error.is_exhausted() {
             return Err(error);
         }
-        report.add(question_crashes(&error));
+        report.add(question_crashes(&stage, &error));
     } else {
         for check in RENDERING {
             check(&stage, &mut report);
@@ -157,13 +157,13 @@ fn with_tokens(template: &ChatTemplate, base: &RenderInput) -> RenderInput {
     base
 }
 
-fn question_crashes(error: &RenderError) -> Fault<'_> {
+fn question_crashes<'f>(stage: &Stage<'_>, error: &RenderError) -> Fault<'f> {
     Fault::new(
         Lint::QuestionCrashes,
         format!("not even a question can be rendered: {}", error.message()),
         "mend this first: all else that is found out by rendering waits for it",
     )
-    .at(error.place().map(|place| place..place))
+    .at(stage.place_of(error))
 }
 
 /// Another template of the same model should be the same.

@@ -16,6 +16,7 @@ pub(super) fn check(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
     none(stage, report);
     parts(stage, report);
     python(stage, report);
+    nested(stage, report);
     escaped(stage, report);
     json_twice(stage, report);
 }
@@ -227,6 +228,44 @@ fn python(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
             .marked(at..at + sign.len()),
         );
     }
+}
+
+/// An argument that is an object or a list, in a format that writes each argument by itself.
+fn nested(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
+    if !stage.takes_calls || stage.writer.form.arguments_as_text {
+        return;
+    }
+    let writer = &stage.writer;
+    let (key, inner) = (writer.word("key", 1), writer.word("key", 2));
+    let object = |key: &str, value: Value| Value::from(Object::from_iter([(key, value)]));
+    let value = Value::from(writer.word("Value", 1));
+    let talk_of = |argument: Value| {
+        let call = writer.call(1, object(&key, argument));
+        stage
+            .talk("uco")
+            .changed(1, |turn| with(turn, "tool_calls", vec![call]))
+    };
+    // A text in quotes of Python's is one of a format that is Python throughout.
+    let plain = stage.text(&talk_of(value.clone())).unwrap_or_default();
+    if plain.contains(&format!("'{}'", writer.word("Value", 1))) {
+        return;
+    }
+    let talk = talk_of(object(&inner, value));
+    let sign = format!("{{'{inner}'");
+    let found = stage.text(&talk).and_then(|text| text.find(&sign));
+    let Some((at, place)) = found.zip(blame::origin(stage, &talk, &sign)) else {
+        return;
+    };
+    report.add(
+        Fault::new(
+            Lint::PythonPrinted,
+            "an argument that is an object is printed as Python shows it, not as JSON",
+            "put `| tojson` behind values that are no texts: `{{ value if value is string else value | tojson }}`",
+        )
+        .at(place)
+        .shown_by(&talk)
+        .marked(at..at + sign.len()),
+    );
 }
 
 /// What HTML and JavaScript have other signs for.

@@ -1,7 +1,7 @@
 //! Whether a prompt is the beginning of the turn that it asks for, and whether turns end.
 
 use crate::lint::{Level, Lint};
-use crate::markers::{common_prefix, same_end};
+use crate::markers::{common_prefix, pieces, same_end};
 
 use super::blame;
 use super::stage::Stage;
@@ -187,13 +187,23 @@ fn ended(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
     let behind_last = &text[last + lengths[3]..];
     // What a question begins with; the rest of what stands before it ends the answer.
     let header = same_end(&text[..question], behind_answer);
-    let end = behind_answer[..behind_answer.len() - header].trim();
+    // No marker is cut in two.
+    let cut = behind_answer.len() - header;
+    let ends = pieces(behind_answer).scan(0, |end, piece| {
+        *end += piece.len();
+        Some(*end)
+    });
+    let cut = ends.filter(|end| *end >= cut).min().unwrap_or(cut);
+    let end = match header {
+        0 => behind_answer.trim(),
+        _ => behind_answer[..cut].trim(),
+    };
     let asked = stage.text(&stage.talk("u")).unwrap_or_default();
     let behind_question = asked
         .rsplit_once(&talk.words[0].text)
         .map_or("", |(_, behind)| behind);
     let ends_questions = !behind_question.trim().is_empty();
-    if !behind_last.trim().is_empty() || !ends_questions {
+    if !behind_last.trim().is_empty() {
         return;
     }
     if !end.is_empty() {
@@ -209,6 +219,9 @@ fn ended(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
             .shown_by(&talk)
             .marked(text.len()..text.len()),
         );
+        return;
+    }
+    if !ends_questions {
         return;
     }
     report.add(

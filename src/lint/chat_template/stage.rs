@@ -316,9 +316,15 @@ impl<'t> Stage<'t> {
         })
     }
 
-    /// The innermost expression at a place that is known of a failure.
-    pub(super) fn statement_at(&self, place: usize) -> Range<usize> {
-        place..(place + 1).min(self.source().len()).max(place)
+    /// Where something failed. Of some operations, only the line is known.
+    pub(super) fn place_of(&self, error: &RenderError) -> Option<Range<usize>> {
+        let of_line = || {
+            let before = self.source().split_inclusive('\n');
+            let before = before.take(error.line()?.checked_sub(1)?);
+            Some(before.map(str::len).sum())
+        };
+        let place = error.place().or_else(of_line)?;
+        Some(place..(place + 1).min(self.source().len()).max(place))
     }
 
     /// Whether the template reads a variable or a key of this name.

@@ -1,4 +1,4 @@
-//! What the chat template says, with the renderings that show it, and the other drafts.
+//! What the chat template says, with the renderings that show it, the other drafts, and what is wrong with it.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Constraint, Layout, Position, Rect};
@@ -14,6 +14,7 @@ use crate::tui::state::{Screen, Workbench};
 use unjinja::analysis::{Certainty, Evidence};
 use unjinja::derive::Candidate;
 use unjinja::json;
+use unjinja::lint::Level;
 
 use super::paper::{Paper, Sheet, one_line, side_by_side};
 
@@ -23,11 +24,12 @@ const ROOM_FOR_BOTH: u16 = 60;
 /// Of what two renderings have in common, no more than this is shown at a stretch.
 const SHARED: usize = 160;
 
-/// How many rows can be chosen: the findings, the candidates, and the texts that are out of line.
+/// How many rows can be chosen: the findings, the candidates, the texts that are out of line, and the complaints.
 pub(in crate::tui) fn rows(workbench: &Workbench) -> usize {
     let format = workbench.format.as_deref();
     format.map_or(0, |format| {
-        format.statements.len() + format.candidates.len() + format.outliers.len()
+        let drafts = format.statements.len() + format.candidates.len();
+        drafts + format.outliers.len() + format.complaints.len()
     })
 }
 
@@ -76,7 +78,7 @@ pub(super) fn draw(workbench: &Workbench, areas: &Areas, buffer: &mut Buffer) {
     let styles = workbench.styles;
     let [left, right] = halves(areas);
     let titles = [
-        " Findings, candidates, texts out of line ",
+        " Findings, candidates, texts out of line, complaints ",
         " What shows it ",
     ];
     for (area, title) in [left, right].into_iter().zip(titles) {
@@ -172,6 +174,26 @@ fn list(workbench: &Workbench, width: u16) -> (Sheet, Vec<Option<usize>>) {
         );
         add(Some(row), paper.finish().lines);
     }
+    if !format.complaints.is_empty() {
+        add(None, vec![Line::default()]);
+    }
+    let before = format.statements.len() + format.candidates.len() + format.outliers.len();
+    for (number, complaint) in format.complaints.iter().enumerate() {
+        let row = before + number;
+        let style = match complaint.level {
+            Level::Error => styles.bad(),
+            _ => styles.strong(),
+        };
+        let mut paper = Paper::new(width);
+        paper.put(complaint.level.key(), mark(row, style));
+        paper.tab_to(11);
+        paper.indent(11);
+        let place = complaint.diagnostic.position;
+        let line = place.map_or_else(String::new, |place| format!(", line {}", place.line));
+        let words = format!("{} {}{line}", complaint.lint.code(), complaint.lint.name());
+        paper.put(&words, mark(row, styles.plain()));
+        add(Some(row), paper.finish().lines);
+    }
     (sheet, rows)
 }
 
@@ -199,9 +221,12 @@ fn details(workbench: &Workbench, width: u16) -> Sheet {
         }
         None => {
             let number = row - format.statements.len();
-            match number.checked_sub(format.candidates.len()) {
-                Some(number) => outlier(workbench, format, number, width),
-                None => candidate(workbench, format, number, width),
+            let Some(number) = number.checked_sub(format.candidates.len()) else {
+                return candidate(workbench, format, number, width);
+            };
+            match number.checked_sub(format.outliers.len()) {
+                Some(number) => complaint(workbench, format, number, width),
+                None => outlier(workbench, format, number, width),
             }
         }
     }
@@ -330,6 +355,47 @@ fn outlier(workbench: &Workbench, format: &Format, number: usize, width: u16) ->
         message
             .lines()
             .for_each(|line| paper.line(line, styles.plain()));
+    }
+    paper.finish()
+}
+
+/// What is wrong with the chat template, and a conversation that shows it.
+fn complaint(workbench: &Workbench, format: &Format, number: usize, width: u16) -> Sheet {
+    let styles = workbench.styles;
+    let mut paper = Paper::new(width);
+    let Some(complaint) = format.complaints.get(number) else {
+        return paper.finish();
+    };
+    paper.line(&complaint.diagnostic.message, styles.strong());
+    if let Some(remedy) = &complaint.diagnostic.remedy {
+        paper.line(remedy, styles.plain());
+    }
+    let Some(shown) = &complaint.shown else {
+        return paper.finish();
+    };
+    paper.end_line();
+    paper.line("this conversation shows it:", styles.strong());
+    let messages = json::write_styled(&shown.messages, &json::Style::pretty(2));
+    messages
+        .lines()
+        .for_each(|line| paper.line(line, styles.plain()));
+    let Some(text) = &shown.text else {
+        return paper.finish();
+    };
+    paper.end_line();
+    paper.line("the rendering:", styles.strong());
+    let marked = shown.marked.clone().unwrap_or(text.len()..text.len());
+    let parts = (
+        text.get(..marked.start),
+        text.get(marked.clone()),
+        text.get(marked.end..),
+    );
+    if let (Some(before), Some(marked), Some(behind)) = parts {
+        paper.put(before, styles.plain());
+        paper.put("⟦", styles.changed());
+        paper.put(marked, styles.changed());
+        paper.put("⟧", styles.changed());
+        paper.put(behind, styles.plain());
     }
     paper.finish()
 }
