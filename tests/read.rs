@@ -284,7 +284,7 @@ fn unfinished_conversations_are_read_as_far_as_they_go() {
 
 #[test]
 fn calls_at_the_end_of_a_text_are_read_whatever_stands_behind_them() {
-    let reader = reader(&AGENT.replace("<end>", "<end>\\n"));
+    let reader = reader(&AGENT.replace("<end>", "<end>\n"));
     let call = r#"<user>Hi<end>
 <assistant>I ring.<call>{"name": "ring", "arguments": {}}</call>"#;
     for end in ["", "<end>", "<end>\n"] {

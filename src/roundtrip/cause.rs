@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::json;
-use crate::markers::{is_marker, pieces};
+use crate::markers::{common_prefix, is_marker, pieces};
 use crate::value::{Number, Value};
 
 use super::Way;
@@ -235,7 +235,21 @@ fn in_json(way: &Way, at: usize) -> Option<Cause> {
             found = compare(&written, &rendered).or(found);
         }
     }
-    found
+    match found {
+        Some(Cause::JsonStyle) if parts_in_number(&way.written, &way.rendered) => {
+            Some(Cause::NumberFormat)
+        }
+        found => found,
+    }
+}
+
+/// Whether two texts of the same JSON part amid a number: it is the same, so it was written in another way.
+fn parts_in_number(written: &str, rendered: &str) -> bool {
+    let shared = common_prefix(written, rendered);
+    let is_digit = |c: Option<char>| c.is_some_and(|c| c.is_ascii_digit());
+    let next = [written, rendered].map(|text| text[shared..].chars().next());
+    let goes_on = |c: &Option<char>| c.is_some_and(|c| c.is_ascii_digit() || ".eE".contains(c));
+    is_digit(written[..shared].chars().next_back()) && next.iter().any(goes_on)
 }
 
 /// How many brackets before a place are tried.

@@ -110,7 +110,7 @@ fn a_fault_is_found_where_it_is() {
         (
             "    {%- elif message.role == 'tool' %}\n        {{- message.content or '' }}",
             "    {%- elif message.role == 'tool' %}\n        {{- message.output }}",
-            "error J012 16:9",
+            "error J012 17:13",
         ),
         (
             "        {{- message.content or '' }}\n        {%- for",
