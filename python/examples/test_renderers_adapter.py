@@ -65,7 +65,7 @@ def test_ids_are_those_of_the_library(renderer, tokenizer):
 def test_a_completion_is_parsed(renderer, tokenizer):
     prompt = renderer.render_ids([QUESTION], add_generation_prompt=True)
     parsed = renderer.parse_response(ids(tokenizer, OUTPUT), prompt_ids=prompt)
-    assert (parsed.reasoning_content, parsed.content) == ("Look it up.", " Well.")
+    assert (parsed.reasoning_content, parsed.content) == ("Look it up.", "Well.")
     assert [(call.name, call.arguments) for call in parsed.tool_calls] == [("tide", {"at": "Brest"})]
 
 

@@ -195,7 +195,8 @@ def test_a_chat_template_is_linted_and_mended():
     mended = unjinja.mend(FAULTY, "prefix")
     assert mended.template == FAULTY.replace(" and loop.last", "")
     verdicts = {outcome["fault"]: outcome["verdict"] for outcome in mended.outcomes}
-    assert verdicts["questions"] == "mended"
+    # What mends the one mends the other.
+    assert "mended" in verdicts.values() and "left" not in verdicts.values()
     assert "J019" not in {complaint["code"] for complaint in unjinja.lint_chat_template(mended.template)}
     with pytest.raises(ValueError, match="nothing is known of `thoughts`"):
         unjinja.mend(FAULTY, ["thoughts"])
