@@ -249,7 +249,10 @@ fn a_damaged_text_fails_by_what_was_said() {
     desk.press("fG");
     // Behind the texts stands what is wrong with the chat template.
     for _ in 0..20 {
-        if desk.screen().contains("what was said, and is expected of it") {
+        if desk
+            .screen()
+            .contains("what was said, and is expected of it")
+        {
             break;
         }
         desk.press("↑");

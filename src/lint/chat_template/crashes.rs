@@ -124,7 +124,7 @@ fn parts(stage: &Stage<'_>) -> Vec<Case> {
 
 fn arguments(stage: &Stage<'_>) -> Vec<Case> {
     let writer = &stage.writer;
-    let distinguishes = super::dropped::tells_arguments_apart(stage);
+    let distinguishes = super::calls::tells_arguments_apart(stage);
     let key = writer.word("key", 1);
     let value = Value::from(writer.word("Value", 1));
     let object = |value: Value| Value::from(Object::from_iter([(key.as_str(), value)]));

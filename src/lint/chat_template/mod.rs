@@ -4,6 +4,7 @@
 //! once; [`blame`] knows which place of the template is behind what they find.
 
 mod blame;
+mod calls;
 mod crashes;
 mod dropped;
 mod elsewhere;
@@ -17,6 +18,7 @@ mod stage;
 mod talk;
 #[cfg(test)]
 mod tests;
+mod thoughts;
 mod time;
 mod words;
 
@@ -196,6 +198,8 @@ const RENDERING: &[Check] = &[
     printed::check,
     crashes::check,
     dropped::check,
+    calls::check,
+    thoughts::check,
     prefix::check,
     prompt::check,
     rewritten::check,

@@ -337,7 +337,7 @@ fn json_twice(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
         (Value::from(arguments.clone()), "an object"),
         (json::write(&arguments.into()).into(), "a text of JSON"),
     ];
-    let distinguishes = super::dropped::tells_arguments_apart(stage);
+    let distinguishes = super::calls::tells_arguments_apart(stage);
     for (given, form) in forms {
         let call = stage.writer.call(1, given);
         let talk = stage

@@ -74,16 +74,20 @@ impl Subjects {
                 _ => response,
             };
         }
-        match super::super::input::read_text(path) {
-            Ok(text)
-                if !text.trim_start().starts_with('{')
-                    || text.trim_start().starts_with("{{")
-                    || text.trim_start().starts_with("{%")
-                    || text.trim_start().starts_with("{#") =>
-            {
-                chat
-            }
-            _ => response,
+        // Fixtures may hold Jinja, and are no templates.
+        let text = match is(&["yaml", "yml"]) {
+            true => None,
+            false => super::super::input::read_text(path).ok(),
+        };
+        let is_jinja = |text: String| {
+            let begins = text.trim_start();
+            let is_json = begins.starts_with('{')
+                && !["{{", "{%", "{#"].iter().any(|tag| begins.starts_with(tag));
+            !is_json && ["{{", "{%"].iter().any(|tag| text.contains(tag))
+        };
+        match text.is_some_and(is_jinja) {
+            true => chat,
+            false => response,
         }
     }
 }
