@@ -2,6 +2,7 @@
 //!
 //! `cargo test --test program lint` runs what is in `lint.rs`.
 
+mod authoring;
 mod batch;
 mod check;
 mod cli;

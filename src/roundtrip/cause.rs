@@ -249,7 +249,9 @@ fn parts_in_number(written: &str, rendered: &str) -> bool {
     let is_digit = |c: Option<char>| c.is_some_and(|c| c.is_ascii_digit());
     let next = [written, rendered].map(|text| text[shared..].chars().next());
     let goes_on = |c: &Option<char>| c.is_some_and(|c| c.is_ascii_digit() || ".eE".contains(c));
-    is_digit(written[..shared].chars().next_back()) && next.iter().any(goes_on)
+    // Digits that stand together are not parted.
+    let is_behind = is_digit(written[..shared].chars().next_back());
+    next.iter().all(|c| is_digit(*c)) || (is_behind && next.iter().any(goes_on))
 }
 
 /// How many brackets before a place are tried.

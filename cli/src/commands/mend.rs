@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::printing;
-use unjinja::chat_template::{ChatTemplate, Source};
+use unjinja::chat_template::Source;
 use unjinja::json;
 use unjinja::mend::{Fault, Outcome, Place, Verdict, mend};
 
@@ -99,7 +99,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
             &mended.jinja,
         ))?;
     } else if !args.write {
-        write(args, &template, &mended.jinja)?;
+        write(args, &mended.jinja)?;
     } else if is_changed {
         into_source::write(&args.source.source, &template, &mended.jinja)?;
     }
@@ -113,7 +113,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     }
 }
 
-fn write(args: &Args, _: &ChatTemplate, jinja: &str) -> Result<(), Failure> {
+fn write(args: &Args, jinja: &str) -> Result<(), Failure> {
     let source = Source::parse(&args.source.source).ok();
     let output = Output {
         sources: source
@@ -123,6 +123,36 @@ fn write(args: &Args, _: &ChatTemplate, jinja: &str) -> Result<(), Failure> {
         force: args.force,
     };
     output.write(args.output.as_deref().unwrap_or(Path::new("-")), jinja)
+}
+
+/// A line that is no longer than this is shown as a whole, in bytes.
+const LINE: usize = 240;
+
+/// What is shown of a longer one around what differs.
+const AROUND: usize = 60;
+
+/// A line as it was and as it is, as much of both as is needed to see what differs.
+fn shown(before: &str, after: &str) -> (String, String) {
+    if before.len().max(after.len()) <= LINE {
+        return (before.to_owned(), after.to_owned());
+    }
+    let same =
+        |pairs: &mut dyn Iterator<Item = (u8, u8)>| pairs.take_while(|(a, b)| a == b).count();
+    let start = same(&mut before.bytes().zip(after.bytes()));
+    let most = before.len().min(after.len()) - start;
+    let end = same(&mut before.bytes().rev().zip(after.bytes().rev())).min(most);
+    let cut = |text: &str| {
+        let from = text.floor_char_boundary(start.saturating_sub(AROUND));
+        let to = text.ceil_char_boundary((text.len() - end + AROUND).min(text.len()));
+        let sign = |is_cut| if is_cut { "…" } else { "" };
+        format!(
+            "{}{}{}",
+            sign(from > 0),
+            &text[from..to],
+            sign(to < text.len())
+        )
+    };
+    (cut(before), cut(after))
 }
 
 /// What came of a fault, in words.
@@ -142,7 +172,8 @@ fn report(name: &str, outcome: &Outcome) -> String {
                 "{name}: {fault}: mended in {mended} conversations; {same} more render to the same text\n"
             );
             for change in changes {
-                let (line, before, after) = (change.line, &change.before, &change.after);
+                let line = change.line;
+                let (before, after) = shown(&change.before, &change.after);
                 text.push_str(&format!("  line {line}: `{before}` is `{after}` now\n"));
             }
             text
