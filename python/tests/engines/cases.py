@@ -12,7 +12,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[3]
 SHARED = ROOT.parent / "shared"
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
-from conftest import JINJA  # noqa: E402
+from conftest import JINJA  # noqa: E402, F401
 
 TOOLS = [
     {

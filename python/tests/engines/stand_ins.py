@@ -8,7 +8,6 @@ import abc
 import importlib.abc
 import importlib.machinery
 import importlib.util
-import pathlib
 import sys
 import types
 
@@ -132,8 +131,3 @@ class Tokenizer:
 
     def get_vocab(self):
         return {piece.decode(errors="replace"): id for piece, id in self.ids.items()}
-
-
-def shared_engine_file(engine, *parts):
-    """A file of an engine's package."""
-    return pathlib.Path(importlib.util.find_spec(engine).submodule_search_locations[0], *parts)
