@@ -98,9 +98,7 @@ pub(super) fn content(
 ) -> Option<Case> {
     let form = |change: &dyn Fn(&mut Value) -> bool| {
         let mut input = conversation.input.clone();
-        let changed = messages(&mut input)
-            .map(|message| change(message))
-            .filter(|changed| *changed);
+        let changed = messages(&mut input).map(change).filter(|changed| *changed);
         (changed.count() > 0).then_some(input)
     };
     let given = |content: Value| {

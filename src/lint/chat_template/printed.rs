@@ -370,7 +370,7 @@ fn json_twice(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
                 },
             )
             .level(level)
-            .at(blame::origin(stage, &talk, &sign).or_else(|| blame::written(stage, &talk, at)))
+            .at(blame::origin(stage, &talk, sign).or_else(|| blame::written(stage, &talk, at)))
             .shown_by(&talk)
             .marked(at..at + sign.len()),
         );
