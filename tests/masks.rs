@@ -385,20 +385,23 @@ fn what_a_training_would_miss_is_told() {
 
 #[test]
 fn thoughts_that_are_cut_off_a_text_are_missed() {
-    let template = ChatTemplate::from_jinja(
-        "{% for m in messages %}<{{ m.role }}>{{ m.content if loop.last else m.content.split('</think>')[-1] }}<end>\
-         {% endfor %}{% if add_generation_prompt %}<assistant>{% endif %}",
-    );
-    let marking = marking(&template).expect("tags can be written");
-    let messages = r#"[
-        {"role": "user", "content": "A"}, {"role": "assistant", "content": "<think>\nWhy?\n</think>B"},
-        {"role": "user", "content": "C"}, {"role": "assistant", "content": "<think>\nHow?\n</think>D"}]"#;
-    let masked = marking.mask(&conversation(messages)).expect("it renders");
-    assert_eq!(masked.unmasked, [Unmasked::ThoughtDropped(1)]);
-    assert_eq!(
-        masked.unmasked[0].to_string(),
-        "the template drops the thought of messages[1]"
-    );
+    // By the template's own markers, whichever these are.
+    for name in ["think", "muse"] {
+        let template = "{% for m in messages %}<{{ m.role }}>{{ m.content if loop.last else m.content.split('</think>')[-1] }}<end>\
+             {% endfor %}{% if add_generation_prompt %}<assistant>{% endif %}";
+        let template = ChatTemplate::from_jinja(template.replace("think", name));
+        let marking = marking(&template).expect("tags can be written");
+        let messages = r#"[
+            {"role": "user", "content": "A"}, {"role": "assistant", "content": "<think>\nWhy?\n</think>B"},
+            {"role": "user", "content": "C"}, {"role": "assistant", "content": "<think>\nHow?\n</think>D"}]"#;
+        let messages = messages.replace("think", name);
+        let masked = marking.mask(&conversation(&messages)).expect("it renders");
+        assert_eq!(masked.unmasked, [Unmasked::ThoughtDropped(1)], "{name}");
+        assert_eq!(
+            masked.unmasked[0].to_string(),
+            "the template drops the thought of messages[1]"
+        );
+    }
 }
 
 #[test]

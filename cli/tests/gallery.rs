@@ -338,7 +338,7 @@ fn no_code_names_a_model_or_a_template() {
     words.sort();
     words.dedup();
     let mut sources = Vec::new();
-    for folder in ["src", "cli/src", "replay/src"] {
+    for folder in ["src", "parser/src", "cli/src", "replay/src", "serve/src"] {
         collect(&root().join(folder), &mut sources);
     }
     assert!(sources.len() > 50);
@@ -354,7 +354,7 @@ fn no_code_names_a_model_or_a_template() {
             .replace("glm_xml", "")
             .replace("llama.cpp", "")
             .replace("llama-server", "")
-            .replace("llama-cpp-sys", "")
+            .replace("llama-cpp", "")
             .replace("openai", "");
         let in_source: Vec<&str> = source.split(|c: char| !c.is_alphabetic()).collect();
         for word in &words {

@@ -180,10 +180,8 @@ impl Model {
     }
 
     fn input(&self, variables: &Object) -> RenderInput {
-        let mut input = self.base.clone();
+        let mut input = self.template.given(&self.base);
         input.variables.extend(variables.clone());
-        input.bos_token = input.bos_token.or_else(|| self.template.bos_token.clone());
-        input.eos_token = input.eos_token.or_else(|| self.template.eos_token.clone());
         input
     }
 

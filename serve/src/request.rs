@@ -142,6 +142,25 @@ impl<'a> Members<'a> {
         self.typed(key, "a list", Value::as_array)
     }
 
+    /// What is read of each item of a list, which is an object with its own path; of none if there is no list.
+    pub(crate) fn each<T>(
+        &self,
+        key: &str,
+        mut read: impl FnMut(&Members<'_>) -> Result<T, Fault>,
+    ) -> Result<Vec<T>, Fault> {
+        let items = self.list(key)?.unwrap_or_default().iter().enumerate();
+        let read = items.map(|(index, item)| {
+            let path = format!("{}[{index}]", self.path(key));
+            read(&Members::of(item, &path)?)
+        });
+        read.collect()
+    }
+
+    /// What faults call the object itself.
+    pub(crate) fn own_path(&self) -> &str {
+        self.path
+    }
+
     pub(crate) fn object(&self, key: &str) -> Result<Option<&'a Object>, Fault> {
         self.typed(key, "an object", Value::as_object)
     }

@@ -155,7 +155,7 @@ impl Setting {
     /// The setting of a template that could not be asked anything.
     pub(crate) fn plain(template: &ChatTemplate, base: &RenderInput) -> Setting {
         Setting {
-            base: with_tokens(template, base),
+            base: template.given(base),
             no_tools: Value::Null,
             in_parts: Vec::new(),
         }
@@ -220,7 +220,7 @@ impl<'t> Prober<'t> {
         while template.jinja.contains(&stem) {
             stem.push('q');
         }
-        let base = with_tokens(template, base);
+        let base = template.given(base);
         let origins = &template.origins;
         let mut prober = Prober {
             renderer,
@@ -465,20 +465,5 @@ impl<'t> Prober<'t> {
             )));
         }
         Ok(text)
-    }
-}
-
-/// The input with the template's own tokens where it names none.
-fn with_tokens(template: &ChatTemplate, base: &RenderInput) -> RenderInput {
-    RenderInput {
-        bos_token: base
-            .bos_token
-            .clone()
-            .or_else(|| template.bos_token.clone()),
-        eos_token: base
-            .eos_token
-            .clone()
-            .or_else(|| template.eos_token.clone()),
-        ..base.clone()
     }
 }

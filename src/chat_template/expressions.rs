@@ -6,9 +6,9 @@
 use std::iter::Peekable;
 use std::ops::Range;
 
-use minijinja::machinery::{Token, tokenize};
+use minijinja::machinery::Token;
 
-use super::render;
+use super::tags::{Part, parts};
 
 /// A tag, or what is printed, with its expression.
 #[derive(Debug, Clone, PartialEq)]
@@ -130,24 +130,15 @@ const MAX_DEPTH: usize = 100;
 /// If the template can't be cut into tokens.
 pub(crate) fn statements(jinja: &str) -> Result<Vec<Statement>, String> {
     let mut statements = Vec::new();
-    let mut tokens = Vec::new();
-    let mut start = 0;
-    for token in tokenize(jinja, false, render::syntax()) {
-        let (token, span) = token.map_err(|error| error.to_string())?;
-        let range = span.start_offset as usize..span.end_offset as usize;
-        match token {
-            Token::TemplateData(_) => {}
-            Token::VariableStart | Token::BlockStart => {
-                start = range.start;
-                tokens.clear();
-            }
-            Token::VariableEnd => {
-                let mut statement = Statement::of(start..range.end, "");
+    for part in parts(jinja)? {
+        match part {
+            Part::Text(_) => {}
+            Part::Print(range, tokens) => {
+                let mut statement = Statement::of(range, "");
                 statement.expression = Reader::of(&tokens).whole();
                 statements.push(statement);
             }
-            Token::BlockEnd => statements.push(tag(start..range.end, &tokens)),
-            token => tokens.push((token, range)),
+            Part::Tag(range, tokens) => statements.push(tag(range, &tokens)),
         }
     }
     Ok(statements)

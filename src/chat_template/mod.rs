@@ -45,7 +45,7 @@
 //! where there is one, the remedy.
 
 // Each may use only those before it: model_id, error, source, text_file, settings, progress, options,
-// render, expressions, outline, template, token, variant, config, tokenizer, extras, folder and gguf, cache, hub, load.
+// render, tags, expressions, outline, template, token, variant, config, tokenizer, extras, folder and gguf, cache, hub, load.
 #[cfg(feature = "hub")]
 mod cache;
 mod config;
@@ -64,6 +64,7 @@ mod progress;
 mod render;
 mod settings;
 mod source;
+mod tags;
 mod template;
 mod text_file;
 mod token;

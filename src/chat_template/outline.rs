@@ -5,9 +5,9 @@
 
 use std::ops::Range;
 
-use minijinja::machinery::{Token, tokenize};
+use minijinja::machinery::Token;
 
-use super::render;
+use super::tags::{Part, parts};
 
 /// The text of a template, in parts.
 #[derive(Debug, Clone, PartialEq)]
@@ -141,34 +141,20 @@ impl<'t> Scan<'t> {
             end: 0,
             written: Vec::new(),
         };
-        let mut tokens = Vec::new();
-        let mut start = 0;
-        for token in tokenize(jinja, false, render::syntax()) {
-            let (token, span) = token.map_err(|error| error.to_string())?;
-            let range = span.start_offset as usize..span.end_offset as usize;
-            match token {
-                Token::TemplateData(data) => {
-                    scan.written.push(range.start..range.start + data.len());
-                }
-                Token::VariableStart | Token::BlockStart => {
-                    start = range.start;
-                    scan.text_up_to(start)?;
-                    tokens.clear();
-                }
-                Token::VariableEnd => {
+        for part in parts(jinja)? {
+            match part {
+                Part::Text(range) => scan.written.push(range),
+                Part::Print(range, tokens) => {
+                    scan.text_up_to(range.start)?;
+                    scan.end = range.end;
                     let operands = operands(jinja, &tokens);
-                    scan.flat.push(Flat::Print(Print {
-                        range: start..range.end,
-                        operands,
-                    }));
-                    scan.end = range.end;
+                    scan.flat.push(Flat::Print(Print { range, operands }));
                 }
-                Token::BlockEnd => {
-                    let tag = tag(start..range.end, &tokens);
-                    scan.flat.push(Flat::Tag(tag));
+                Part::Tag(range, tokens) => {
+                    scan.text_up_to(range.start)?;
                     scan.end = range.end;
+                    scan.flat.push(Flat::Tag(tag(range, &tokens)));
                 }
-                token => tokens.push((token, range)),
             }
         }
         scan.text_up_to(jinja.len())?;

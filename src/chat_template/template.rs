@@ -113,11 +113,21 @@ impl ChatTemplate {
     ///
     /// If the template is not valid, does not take the input, or takes too long.
     pub fn render(&self, input: &RenderInput) -> Result<Rendering, RenderError> {
-        let input = RenderInput {
-            bos_token: input.bos_token.clone().or_else(|| self.bos_token.clone()),
-            eos_token: input.eos_token.clone().or_else(|| self.eos_token.clone()),
-            ..input.clone()
-        };
-        self.prepare().renderer()?.render(&input)
+        self.prepare().renderer()?.render(&self.given(input))
+    }
+
+    /// The input with the template's own tokens where it names none, as a [`Renderer`](super::Renderer) needs it.
+    ///
+    /// ```
+    /// use unjinja::chat_template::{ChatTemplate, RenderInput};
+    ///
+    /// let mut template = ChatTemplate::from_jinja("{{ bos_token }}Hi");
+    /// template.bos_token = Some("<s>".to_owned());
+    /// let input = template.given(&RenderInput::default());
+    /// assert_eq!(template.prepare().renderer()?.render(&input)?.text, "<s>Hi");
+    /// # Ok::<(), unjinja::chat_template::RenderError>(())
+    /// ```
+    pub fn given(&self, input: &RenderInput) -> RenderInput {
+        input.or_tokens(self.bos_token.as_deref(), self.eos_token.as_deref())
     }
 }

@@ -3,8 +3,8 @@
 use std::fmt;
 use std::ops::Range;
 
-use crate::analysis::analyze;
 use crate::analysis::conversations::{ProbeConversation, conversations, in_parts};
+use crate::analysis::{Findings, analyze};
 use crate::chat_template::{
     ChatTemplate, PreparedTemplate, REASONING_KEYS, RenderError, RenderInput, Renderer, Rendering,
 };
@@ -66,6 +66,8 @@ pub struct Marking {
     eos_token: Option<String>,
     proof: MarkingProof,
     no_header_is_prompted: bool,
+    /// What opens and closes thoughts, if the template has a marker that closes them.
+    thought: Option<(String, String)>,
 }
 
 /// On how many conversations a marking was tried.
@@ -155,25 +157,22 @@ impl Marking {
     ) -> Result<Marking, MaskError> {
         let prepared = template.prepare();
         prepared.renderer()?;
-        let marking = |tagged: String, proof: MarkingProof, no_header_is_prompted: bool| Marking {
+        let tokens = template.given(base);
+        let marking = |tagged: String, proof: MarkingProof, findings: Option<&Findings>| Marking {
             marked: ChatTemplate::from_jinja(tagged.as_str()).prepare(),
             tagged,
             jinja: template.jinja.clone(),
             plain: prepared.clone(),
-            bos_token: base
-                .bos_token
-                .clone()
-                .or_else(|| template.bos_token.clone()),
-            eos_token: base
-                .eos_token
-                .clone()
-                .or_else(|| template.eos_token.clone()),
+            bos_token: tokens.bos_token.clone(),
+            eos_token: tokens.eos_token.clone(),
             proof,
-            no_header_is_prompted,
+            no_header_is_prompted: false,
+            thought: findings.and_then(thought_markers),
         };
         if prepared.marks_generation() {
             let jinja = template.jinja.clone();
-            return Ok(marking(jinja, MarkingProof::default(), false));
+            let findings = Findings::of(template, base).ok();
+            return Ok(marking(jinja, MarkingProof::default(), findings.as_ref()));
         }
         let analysis = analyze(template, &prepared, base, &[])?;
         let renderer = prepared.renderer()?;
@@ -238,8 +237,10 @@ impl Marking {
                     // Around nothing, there need be no tags.
                     Ok(((_, true), _)) if !never_empty => break,
                     Ok(((proof, _), tagged)) => {
-                        let no_header_is_prompted = borders.shown.no_header_is_prompted();
-                        return Ok(marking(tagged, proof, no_header_is_prompted));
+                        return Ok(Marking {
+                            no_header_is_prompted: borders.shown.no_header_is_prompted(),
+                            ..marking(tagged, proof, Some(&analysis.findings))
+                        });
                     }
                     Err(why) => {
                         refusal.get_or_insert(why);
@@ -279,11 +280,7 @@ impl Marking {
 
     /// A conversation with the tokens that the template was asked with, where it names none.
     pub(super) fn with_tokens(&self, input: &RenderInput) -> RenderInput {
-        RenderInput {
-            bos_token: input.bos_token.clone().or_else(|| self.bos_token.clone()),
-            eos_token: input.eos_token.clone().or_else(|| self.eos_token.clone()),
-            ..input.clone()
-        }
+        input.or_tokens(self.bos_token.as_deref(), self.eos_token.as_deref())
     }
 
     /// Renders a conversation, and tells what of it the model writes.
@@ -303,7 +300,7 @@ impl Marking {
         }
         let spans = Spans::of(rendering.generated);
         let mut unmasked = lacking(&marked, &input);
-        unmasked.extend(thoughts_lost(&input, &rendering.text));
+        unmasked.extend(self.thoughts_lost(&input, &rendering.text));
         if spans.is_empty() {
             unmasked.insert(0, Unmasked::Everything);
         }
@@ -707,19 +704,35 @@ fn lacking(renderer: &Renderer<'_>, input: &RenderInput) -> Vec<Unmasked> {
     found.collect()
 }
 
-/// Thoughts that stand in the text of a message, between the tags that most models have for them, and not in the
-/// rendering: some templates cut them off there.
-fn thoughts_lost(input: &RenderInput, text: &str) -> Vec<Unmasked> {
-    let messages = input.messages.as_array().unwrap_or_default();
-    let lost = messages.iter().enumerate().filter(|(_, message)| {
-        let is_assistant = message.get("role").and_then(Value::as_str) == Some("assistant");
-        let content = message.get("content").and_then(Value::as_str);
-        let thought = content.and_then(|content| content.split_once("</think>"));
-        let thought = thought.map(|(before, _)| before.rsplit("<think>").next().unwrap_or(before));
-        is_assistant && thought.is_some_and(|thought| !text.contains(thought.trim()))
-    });
-    lost.map(|(index, _)| Unmasked::ThoughtDropped(index))
-        .collect()
+/// What opens and closes thoughts, if a marker closes them.
+fn thought_markers(findings: &Findings) -> Option<(String, String)> {
+    let reasoning = findings.reasoning.as_ref()?;
+    let [open, close] =
+        [&reasoning.open, &reasoning.close].map(|text| text.as_deref().unwrap_or("").trim());
+    (!close.is_empty()).then(|| (open.to_owned(), close.to_owned()))
+}
+
+impl Marking {
+    /// Thoughts that stand in the text of a message, between the template's own markers, and not in the rendering: some
+    /// templates cut them off there.
+    fn thoughts_lost(&self, input: &RenderInput, text: &str) -> Vec<Unmasked> {
+        let Some((open, close)) = &self.thought else {
+            return Vec::new();
+        };
+        let messages = input.messages.as_array().unwrap_or_default();
+        let lost = messages.iter().enumerate().filter(|(_, message)| {
+            let is_assistant = message.get("role").and_then(Value::as_str) == Some("assistant");
+            let content = message.get("content").and_then(Value::as_str);
+            let thought = content.and_then(|content| content.split_once(close.as_str()));
+            let thought = thought.map(|(before, _)| match before.rsplit_once(open.as_str()) {
+                Some((_, thought)) if !open.is_empty() => thought,
+                _ => before,
+            });
+            is_assistant && thought.is_some_and(|thought| !text.contains(thought.trim()))
+        });
+        lost.map(|(index, _)| Unmasked::ThoughtDropped(index))
+            .collect()
+    }
 }
 
 /// Gives a call a word for its arguments.

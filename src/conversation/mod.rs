@@ -67,7 +67,7 @@
 
 // In the order in which they build upon each other: reading,
 mod path;
-mod patience;
+pub(crate) mod patience;
 
 mod arguments;
 mod messages;

@@ -17,19 +17,30 @@ const MAX_NOTED: usize = 1 << 20;
 
 /// Renders until it has taken too long.
 #[derive(Clone, Copy)]
-pub(super) struct Patience(Stopwatch);
+pub(crate) struct Patience {
+    since: Stopwatch,
+    most: Duration,
+}
 
 impl Patience {
     pub(super) fn begin() -> Patience {
-        Patience(Stopwatch::start())
+        Patience::of(MAX_TIME)
     }
 
-    pub(super) fn is_over(self) -> bool {
-        self.0.elapsed() > MAX_TIME
+    /// For so long.
+    pub(crate) fn of(most: Duration) -> Patience {
+        Patience {
+            since: Stopwatch::start(),
+            most,
+        }
+    }
+
+    pub(crate) fn is_over(self) -> bool {
+        self.since.elapsed() > self.most
     }
 
     /// Renders a few short messages.
-    pub(super) fn render(
+    pub(crate) fn render(
         self,
         renderer: &Renderer<'_>,
         input: &RenderInput,

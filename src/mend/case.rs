@@ -3,14 +3,8 @@
 use std::time::Duration;
 
 use crate::chat_template::{RenderInput, Renderer};
+use crate::conversation::patience::Patience;
 use crate::markers::{boundary, common_prefix};
-use crate::stopwatch::Stopwatch;
-
-/// How long a rendering of a few short messages may be, in bytes.
-const MAX_RENDERING: usize = 1 << 18;
-
-/// How long all renderings for one fault may take.
-const MAX_TIME: Duration = Duration::from_secs(20);
 
 /// A text, or nothing if the template refuses the conversation.
 pub(super) type Rendered = Option<String>;
@@ -74,7 +68,7 @@ impl Case {
     pub(super) fn holds(&self, renderer: &Renderer<'_>, patience: Patience) -> Option<bool> {
         let Some(judge) = &self.judge else {
             for (input, before) in self.inputs.iter().zip(&self.before) {
-                if patience.render(renderer, input)? != *before {
+                if rendered(renderer, input, patience)? != *before {
                     return Some(false);
                 }
             }
@@ -83,40 +77,37 @@ impl Case {
         let texts = self
             .inputs
             .iter()
-            .map(|input| patience.render(renderer, input));
+            .map(|input| rendered(renderer, input, patience));
         let texts: Vec<Rendered> = texts.collect::<Option<_>>()?;
         Some(judge(&texts))
     }
 }
 
-/// Renders until it has taken too long.
-#[derive(Clone, Copy)]
-pub(super) struct Patience(Stopwatch);
+/// How long all renderings for one fault may take.
+const MAX_TIME: Duration = Duration::from_secs(20);
 
-impl Patience {
-    pub(super) fn begin() -> Patience {
-        Patience(Stopwatch::start())
-    }
+pub(super) fn patience() -> Patience {
+    Patience::of(MAX_TIME)
+}
 
-    pub(super) fn is_over(self) -> bool {
-        self.0.elapsed() > MAX_TIME
+/// The text of a conversation. `None` if time is over; what is too long counts as refused.
+pub(super) fn rendered(
+    renderer: &Renderer<'_>,
+    input: &RenderInput,
+    patience: Patience,
+) -> Option<Rendered> {
+    if patience.is_over() {
+        return None;
     }
+    let rendering = patience.render(renderer, input).ok();
+    Some(rendering.map(|rendering| rendering.text))
+}
 
-    /// The text of a conversation. `None` if time is over; what is too long counts as refused.
-    pub(super) fn render(self, renderer: &Renderer<'_>, input: &RenderInput) -> Option<Rendered> {
-        if self.is_over() {
-            return None;
-        }
-        let text = renderer.render(input).ok().map(|rendering| rendering.text);
-        Some(text.filter(|text| text.len() <= MAX_RENDERING))
+/// How many of some cases a template holds; `None` if time is over.
+pub(super) fn count(renderer: &Renderer<'_>, cases: &[&Case], patience: Patience) -> Option<usize> {
+    let mut count = 0;
+    for case in cases {
+        count += usize::from(case.holds(renderer, patience)?);
     }
-
-    /// How many of some cases a template holds; `None` if time is over.
-    pub(super) fn count(self, renderer: &Renderer<'_>, cases: &[&Case]) -> Option<usize> {
-        let mut count = 0;
-        for case in cases {
-            count += usize::from(case.holds(renderer, self)?);
-        }
-        Some(count)
-    }
+    Some(count)
 }

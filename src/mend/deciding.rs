@@ -7,7 +7,8 @@ use crate::chat_template::expressions::Statement;
 use crate::chat_template::outline::{Block, Node};
 use crate::conversation::trace::{Outline, Trace, prepare};
 
-use super::case::{Case, Patience};
+use super::case::{Case, rendered};
+use crate::conversation::patience::Patience;
 
 /// So many cases are looked at.
 const MAX_CASES: usize = 50;
@@ -58,7 +59,7 @@ impl Decision {
                 continue;
             };
             let traces = inputs.map(|input| {
-                let noted = patience.render(&renderer, input).flatten();
+                let noted = rendered(&renderer, input, patience).flatten();
                 noted.map(|noted| Trace::of(&noted))
             });
             let [Some(first), Some(second)] = traces else {
@@ -72,7 +73,11 @@ impl Decision {
             if decision.place.is_none()
                 && let Some(start) = writers[0].and_then(start)
             {
-                let shown = |trace: &Trace| trace.text[at..].chars().take(SHOWN).collect();
+                // Where the template asks for the time, what it writes twice may differ.
+                let shown = |trace: &Trace| {
+                    let rest = trace.text.get(at..).unwrap_or_default();
+                    rest.chars().take(SHOWN).collect()
+                };
                 decision.place = Some(Place {
                     line: jinja[..start].matches('\n').count() + 1,
                     text: shown(&first),

@@ -8,7 +8,8 @@ use crate::chat_template::{RenderInput, Renderer};
 use crate::json;
 use crate::value::Value;
 
-use super::case::{Case, Patience, Rendered};
+use super::case::{Case, Rendered, rendered};
+use crate::conversation::patience::Patience;
 
 /// A conversation with the arguments of its calls as objects, and as texts. The first form is the one in which the
 /// template is known to take them.
@@ -71,7 +72,7 @@ pub(super) fn twice(
         values.extend(arguments.cloned());
     }
     values.retain(|value| value.as_str().is_none() && !value.is_empty());
-    let text = patience.render(renderer, &input)??;
+    let text = rendered(renderer, &input, patience)??;
     let mut expected = text.clone();
     for value in &values {
         let once = written(value);
@@ -216,6 +217,6 @@ fn texts(
 ) -> Option<Vec<Rendered>> {
     inputs
         .iter()
-        .map(|input| patience.render(renderer, input))
+        .map(|input| rendered(renderer, input, patience))
         .collect()
 }

@@ -33,11 +33,12 @@ use crate::analysis::analyze;
 use crate::analysis::conversations::{ProbeConversation, conversations};
 use crate::chat_template::expressions::statements;
 use crate::chat_template::{ChatTemplate, RenderError, RenderInput};
+use crate::conversation::patience::Patience;
 use crate::conversation::{Marking, MaskError, MaskPolicy};
 use crate::value::{Object, Value};
 
 use candidates::apply;
-use case::{Case, Patience};
+use case::Case;
 use deciding::Decision;
 use prefix::Follower;
 use search::search;
@@ -202,7 +203,7 @@ fn mend_one(
     base: &RenderInput,
     fault: Fault,
 ) -> Result<Verdict, RenderError> {
-    let patience = Patience::begin();
+    let patience = case::patience();
     let cases = cases(template, base, fault, patience)?;
     let faulty = cases.iter().filter(|case| case.is_faulty()).count();
     if faulty == 0 {

@@ -4,7 +4,8 @@ use crate::analysis::conversations::ProbeConversation;
 use crate::chat_template::{RenderInput, Renderer};
 use crate::value::Value;
 
-use super::case::{Case, Judge, Patience, Rendered};
+use super::case::{Case, Judge, Rendered, rendered};
+use crate::conversation::patience::Patience;
 
 /// Who speaks after a turn of the assistant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,7 +82,9 @@ pub(super) fn case(
         .iter()
         .map(|stop| conversation.before(stop.count, stop.is_prompt));
     let inputs: Vec<RenderInput> = inputs.collect();
-    let texts = inputs.iter().map(|input| patience.render(renderer, input));
+    let texts = inputs
+        .iter()
+        .map(|input| rendered(renderer, input, patience));
     let before: Vec<Rendered> = texts.collect::<Option<_>>()?;
     let growth = Growth {
         stops,

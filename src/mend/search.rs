@@ -5,7 +5,8 @@ use std::fmt;
 use crate::chat_template::ChatTemplate;
 
 use super::candidates::{Edit, apply};
-use super::case::{Case, Patience};
+use super::case::{Case, count};
+use crate::conversation::patience::Patience;
 
 /// Why nothing was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -115,7 +116,7 @@ impl Screen<'_> {
         if !holds_all(first) {
             return None;
         }
-        let count = self.patience.count(&renderer, &self.faulty)?;
+        let count = count(&renderer, &self.faulty, self.patience)?;
         if count < at_least {
             return Some(count);
         }

@@ -122,7 +122,6 @@ impl Cause {
             return Cause::EmptyPlace;
         }
         let turn = &way.rendered[way.output_at.min(way.rendered.len())..];
-        let turn = turn.get(..).unwrap_or_default();
         let content = way
             .message
             .get("content")

@@ -47,8 +47,7 @@ pub use examples::{Example, examples};
 pub struct Roundtrip<'t> {
     renderer: Renderer<'t>,
     response: &'t ResponseTemplate,
-    bos_token: Option<String>,
-    eos_token: Option<String>,
+    /// What all conversations have in common, with the template's tokens.
     base: RenderInput,
 }
 
@@ -130,15 +129,7 @@ impl<'t> Roundtrip<'t> {
         Ok(Roundtrip {
             renderer: prepared.renderer()?,
             response,
-            bos_token: base
-                .bos_token
-                .clone()
-                .or_else(|| template.bos_token.clone()),
-            eos_token: base
-                .eos_token
-                .clone()
-                .or_else(|| template.eos_token.clone()),
-            base: base.clone(),
+            base: template.given(base),
         })
     }
 
@@ -154,19 +145,13 @@ impl<'t> Roundtrip<'t> {
         output: &str,
         following: Option<&[Value]>,
     ) -> Result<Way, RoundtripError> {
-        let mut conversation = RenderInput {
-            bos_token: conversation
-                .bos_token
-                .clone()
-                .or_else(|| self.bos_token.clone()),
-            eos_token: conversation
-                .eos_token
-                .clone()
-                .or_else(|| self.eos_token.clone()),
-            now: conversation.now.or(self.base.now),
-            add_generation_prompt: true,
-            ..conversation.clone()
-        };
+        let (bos_token, eos_token) = (
+            self.base.bos_token.as_deref(),
+            self.base.eos_token.as_deref(),
+        );
+        let mut conversation = conversation.or_tokens(bos_token, eos_token);
+        conversation.now = conversation.now.or(self.base.now);
+        conversation.add_generation_prompt = true;
         let mut variables = self.base.variables.clone();
         variables.extend(std::mem::take(&mut conversation.variables));
         conversation.variables = variables;

@@ -339,13 +339,7 @@ impl Args {
 
 /// How files are written that are made of these sources.
 fn output_of(args: &Args, sources: &[&str]) -> Output {
-    let parsed = sources
-        .iter()
-        .filter_map(|source| Source::parse(source).ok());
-    Output {
-        sources: parsed.flat_map(|source| source.files()).collect(),
-        force: args.force,
-    }
+    Output::of_sources(sources.iter().copied(), args.force)
 }
 
 /// The outputs of the model that are to be evidence of its format.

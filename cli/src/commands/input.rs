@@ -4,6 +4,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use crate::printing;
+use crate::tokenizer::Tokenizer;
 use unjinja::chat_template::{ChatTemplate, LoadOptions, Source};
 use unjinja::check::{Reader, is_fixture};
 use unjinja::profile::Target;
@@ -74,6 +75,15 @@ pub(crate) fn read_json(path: &Path) -> Result<Value, Failure> {
             error.column(),
             error.kind()
         ))
+    })
+}
+
+/// The tokenizer of `--tokens`, if it is given.
+pub(crate) fn tokenizer(path: Option<&Path>) -> Result<Option<Tokenizer>, Failure> {
+    let tokenizer = path.map(Tokenizer::load).transpose();
+    tokenizer.map_err(|error| match cfg!(feature = "tokenizers") {
+        true => Failure::Input(error),
+        false => Failure::Input(format!("--tokens: {error}")),
     })
 }
 

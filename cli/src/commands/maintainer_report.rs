@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::printing;
 use unjinja::analysis::Findings;
-use unjinja::chat_template::{ChatTemplate, Source};
+use unjinja::chat_template::ChatTemplate;
 use unjinja::derive::{Derivation, DeriveOptions, Row, derive};
 use unjinja::{Value, json};
 
@@ -67,10 +67,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let place = args.output.as_deref().unwrap_or(Path::new(PLACE));
-    let output = Output {
-        sources: Source::parse(&args.source.source).map_or(Vec::new(), |source| source.files()),
-        force: args.force,
-    };
+    let output = Output::of_sources([args.source.source.as_str()], args.force);
     output.check(place)?;
     let is_answered = args.yes || args.output.is_some();
     // Nobody is asked for what can't be done. Where nobody is asked, the same text may be there already.

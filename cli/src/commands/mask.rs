@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::printing;
-use unjinja::chat_template::{ChatTemplate, RenderInput, Source};
+use unjinja::chat_template::{ChatTemplate, RenderInput};
 use unjinja::conversation::{
     ConversationReader, HeaderSide, Marking, MaskError, MaskPolicy, Masked, Unmasked,
 };
@@ -177,11 +177,7 @@ impl Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
-    let tokenizer = args.tokens.as_deref().map(Tokenizer::load).transpose();
-    let tokenizer = tokenizer.map_err(|error| match cfg!(feature = "tokenizers") {
-        true => Failure::Input(error),
-        false => Failure::Input(format!("--tokens: {error}")),
-    })?;
+    let tokenizer = input::tokenizer(args.tokens.as_deref())?;
     let template = args.options.load(&args.source)?;
     if let Some(path) = &args.jsonl {
         let markings = Markings {
@@ -396,14 +392,7 @@ fn tag(args: &Args, template: &ChatTemplate, marking: &Marking) -> Result<(), Fa
     if args.write {
         into_source::write(&args.source, template, marking.tagged())?;
     } else {
-        let source = Source::parse(&args.source).ok();
-        let output = Output {
-            sources: source
-                .into_iter()
-                .flat_map(|source| source.files())
-                .collect(),
-            force: args.force,
-        };
+        let output = Output::of_sources([args.source.as_str()], args.force);
         let path = args.output.as_deref().unwrap_or(Path::new("-"));
         output.write(path, marking.tagged())?;
     }

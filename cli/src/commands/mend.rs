@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 
 use crate::printing;
-use unjinja::chat_template::Source;
 use unjinja::json;
 use unjinja::mend::{Fault, Outcome, Place, Verdict, mend};
 
@@ -114,14 +113,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
 }
 
 fn write(args: &Args, jinja: &str) -> Result<(), Failure> {
-    let source = Source::parse(&args.source.source).ok();
-    let output = Output {
-        sources: source
-            .into_iter()
-            .flat_map(|source| source.files())
-            .collect(),
-        force: args.force,
-    };
+    let output = Output::of_sources([args.source.source.as_str()], args.force);
     output.write(args.output.as_deref().unwrap_or(Path::new("-")), jinja)
 }
 

@@ -136,13 +136,9 @@ impl Args {
 
     /// How a file is written that is made of what is read.
     fn output_of(&self) -> Output {
-        let source = Source::parse(&self.source.source);
-        let mut sources = source.map_or(Vec::new(), |source| source.files());
-        sources.extend(self.response_template.clone());
-        Output {
-            sources,
-            force: self.force,
-        }
+        let mut output = Output::of_sources([self.source.source.as_str()], self.force);
+        output.sources.extend(self.response_template.clone());
+        output
     }
 }
 

@@ -33,6 +33,20 @@ pub(crate) struct Output {
 }
 
 impl Output {
+    /// What is made of these sources replaces none of them.
+    pub(crate) fn of_sources<'s>(
+        sources: impl IntoIterator<Item = &'s str>,
+        force: bool,
+    ) -> Output {
+        let sources = sources
+            .into_iter()
+            .filter_map(|source| Source::parse(source).ok());
+        Output {
+            sources: sources.flat_map(|source| source.files()).collect(),
+            force,
+        }
+    }
+
     /// Prints what a command has made, or writes it to the file that `-o` names. What is there already
     /// stays, unless it is to be replaced by force, or is the same.
     pub(crate) fn write(&self, path: &Path, text: &str) -> Result<(), Failure> {

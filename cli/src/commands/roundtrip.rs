@@ -16,7 +16,6 @@ use unjinja::{ResponseTemplate, Value, json};
 use super::report::Format;
 use super::source::SourceArgs;
 use super::{Failure, batch, input, output};
-use crate::tokenizer::Tokenizer;
 use answer::{Answerer, Found};
 
 /// Tell whether the next prompt still begins with what a model wrote
@@ -74,11 +73,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
-    let tokenizer = args.tokens.as_deref().map(Tokenizer::load).transpose();
-    let tokenizer = tokenizer.map_err(|error| match cfg!(feature = "tokenizers") {
-        true => Failure::Input(error),
-        false => Failure::Input(format!("--tokens: {error}")),
-    })?;
+    let tokenizer = input::tokenizer(args.tokens.as_deref())?;
     let template = args.source.load()?;
     let base = args.source.options.base();
     let wrong =

@@ -12,7 +12,7 @@ if missing:
     pytest.skip(missing, allow_module_level=True)
 
 import cases  # noqa: E402
-import xgrammar  # noqa: E402
+from tags import NAMED, STRICT, UNKNOWN, WRONG, allows, compiled, hold_recorded  # noqa: E402
 from sglang.srt.entrypoints.openai.protocol import Tool, ToolChoice  # noqa: E402
 from sglang.srt.function_call.function_call_parser import FunctionCallParser  # noqa: E402
 from sglang.srt.parser import response_template as theirs  # noqa: E402
@@ -168,12 +168,6 @@ def test_a_call_that_only_the_end_of_the_turn_closes_is_whole():
 
 # ---- grammars
 
-BYTES = xgrammar.TokenizerInfo(
-    [bytes([byte]) for byte in range(256)] + ["</s>"], vocab_type=xgrammar.VocabType.RAW, stop_token_ids=[256]
-)
-COMPILER = xgrammar.GrammarCompiler(BYTES)
-
-
 def grammar(parser, choice="auto", parallel=True, message_start=False):
     """What a request is held to, compiled."""
     constraint = parser.get_structure_constraint(choice, parallel_tool_calls=parallel)
@@ -183,25 +177,17 @@ def grammar(parser, choice="auto", parallel=True, message_start=False):
         tag = parser.detector.get_structural_tag(
             parser.structural_tag_tools(), choice, parallel_tool_calls=parallel, message_start=True
         )
-    return COMPILER.compile_structural_tag(tag)
+    return compiled(tag)
 
 
-def allows(compiled, text):
-    matcher = xgrammar.GrammarMatcher(compiled, terminate_without_stop_token=False)
-    return matcher.accept_string(text) and matcher.accept_token(256)
-
-
-STRICT = [{**tool, "function": {**tool["function"], "strict": True}} for tool in cases.TOOLS]
-WRONG = cases.CALL.replace('"days": 2', '"days": "two"')
-UNKNOWN = cases.CALL.replace("weather", "news")
-NAMED = ToolChoice(type="function", function={"name": "weather"})
+NAMED_TOOL = ToolChoice(**NAMED)
 
 
 @pytest.mark.parametrize(
     ("tools", "choice", "parallel", "right", "wrong"),
     [
         (cases.TOOLS, "required", True, [cases.CALL, cases.CALL + cases.OTHER, WRONG], ["Well.", UNKNOWN, ""]),
-        (cases.TOOLS, NAMED, True, [cases.CALL], ["Well.", cases.OTHER, cases.CALL + cases.CALL]),
+        (cases.TOOLS, NAMED_TOOL, True, [cases.CALL], ["Well.", cases.OTHER, cases.CALL + cases.CALL]),
         (STRICT, "auto", True, [cases.CALL, cases.CALL + cases.OTHER, "Well."], [WRONG, UNKNOWN]),
         (STRICT, "required", True, [cases.CALL], ["Well.", WRONG]),
         (cases.TOOLS, "auto", False, [cases.CALL, "Well.", WRONG], [cases.CALL + cases.OTHER]),
@@ -263,12 +249,7 @@ def test_deltas_of_recorded_round_trips_are_the_message():
 
 
 def test_tags_of_recorded_formats_hold_calls():
-    """Of each format, one call and two: how many formats are without a fault."""
-    chosen = cases.with_calls(RECORDED)
-    if not chosen:
-        pytest.skip("the recorded round trips are not here")
-    faults = collections.defaultdict(list)
-    for case in chosen:
+    def ready(case):
         tok, ends = tokenizer_of(case)
         output = cases.turn(case, ends)
         reasoning = thoughts_of(tok, case["prefix"]).detector
@@ -276,19 +257,13 @@ def test_tags_of_recorded_formats_hold_calls():
         message_start = reasoning.starts_message(case["prefix"])
         if not message_start and reasoning.think_end_token in output:
             output = output[output.find(reasoning.think_end_token) + len(reasoning.think_end_token) :]
-        for what, keys, is_right, wrong in cases.variations(case, output):
+
+        def grammar_of(keys):
             choice = keys.get("tool_choice", "auto")
             choice = choice if isinstance(choice, str) else ToolChoice(**choice)
             calling = calls_of(tok, keys["tools"], case["prefix"])
-            try:
-                compiled = grammar(calling, choice, keys.get("parallel_tool_calls", True), message_start)
-            except (AssertionError, ValueError, RuntimeError) as error:
-                faults[case["template"]].append((what, repr(error)))
-                continue
-            if (allows(compiled, output) or allows(compiled, output.rstrip())) != is_right:
-                faults[case["template"]].append((what, case["prefix"][-60:], output))
-            faults[case["template"]] += [(what, text) for text in wrong if allows(compiled, text)]
-    faults = {name: found for name, found in faults.items() if found}
-    formats = {case["template"] for case in chosen}
-    print(f"{len(formats) - len(faults)} of {len(formats)} formats are held without a fault")
-    assert len(faults) <= len(formats) * 0.05, faults
+            return grammar(calling, choice, keys.get("parallel_tool_calls", True), message_start)
+
+        return output, grammar_of
+
+    hold_recorded(RECORDED, ready, (AssertionError, ValueError, RuntimeError))

@@ -6,11 +6,6 @@ import logging
 import cases
 import pytest
 from vllm_asked import (
-    NAMED,
-    STRICT,
-    UNKNOWN,
-    WRONG,
-    allows,
     at_once,
     grammar,
     parser,
@@ -23,6 +18,7 @@ from vllm_asked import (
 )
 
 # What stands in for a GPU has to stand first.
+from tags import NAMED, STRICT, UNKNOWN, WRONG, allows
 from vllm.exceptions import VLLMValidationError
 from vllm.parser import response_template as hf
 from vllm.reasoning import ReasoningParserManager

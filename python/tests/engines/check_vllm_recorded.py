@@ -4,9 +4,10 @@ import collections
 
 import cases
 import pytest
-from vllm_asked import allows, ask, at_once, grammar, parser, put_together, request, steps, streamed, tokenizer
+from vllm_asked import ask, at_once, grammar, parser, put_together, request, steps, streamed, tokenizer
 
 # What stands in for a GPU has to stand first.
+from tags import hold_recorded
 from vllm.exceptions import VLLMValidationError
 from vllm.parser import response_template as hf
 
@@ -83,25 +84,13 @@ def test_the_server_answers_recorded_round_trips():
 
 
 def test_tags_of_recorded_formats_hold_calls():
-    """Of each format, one call and two: how many formats are without a fault."""
-    chosen = cases.with_calls(RECORDED)
-    if not chosen:
-        pytest.skip("the recorded round trips are not here")
-    faults = collections.defaultdict(list)
-    for case in chosen:
+    def ready(case):
         tok, ends = tokenizer_of(case)
-        output = cases.turn(case, ends)
-        for what, keys, is_right, wrong in cases.variations(case, output):
+
+        def grammar_of(keys):
             asked = request(**keys)
-            try:
-                compiled = grammar(parser(tok, asked, prompt=case["prefix"], kwargs=case["kwargs"]), asked)
-            except (VLLMValidationError, RuntimeError) as error:
-                faults[case["template"]].append((what, str(error)))
-                continue
-            if (allows(compiled, output) or allows(compiled, output.rstrip())) != is_right:
-                faults[case["template"]].append((what, output))
-            faults[case["template"]] += [(what, text) for text in wrong if allows(compiled, text)]
-    faults = {name: found for name, found in faults.items() if found}
-    formats = {case["template"] for case in chosen}
-    print(f"{len(formats) - len(faults)} of {len(formats)} formats are held without a fault")
-    assert len(faults) <= len(formats) * 0.05, faults
+            return grammar(parser(tok, asked, prompt=case["prefix"], kwargs=case["kwargs"]), asked)
+
+        return cases.turn(case, ends), grammar_of
+
+    hold_recorded(RECORDED, ready, (VLLMValidationError, RuntimeError))

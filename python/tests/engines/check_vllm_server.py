@@ -4,10 +4,11 @@ import json
 
 import cases
 import pytest
-import vllm_server
-from vllm_asked import COMPILER, NAMED, STRICT, TestClient, allows, ask, tokenizer
+from vllm_asked import TestClient, ask, tokenizer
 
 # What stands in for a GPU has to stand first.
+import vllm_server
+from tags import NAMED, STRICT, allows, compiled
 from vllm.exceptions import VLLMValidationError
 
 
@@ -34,8 +35,8 @@ def test_the_server_says_that_a_call_was_cut_off():
 def test_the_server_hands_the_engine_a_tag_that_vllm_takes(asked, stream):
     message, _, engine = ask(cases.CALL, stream=stream, **asked)
     assert message[2] == [("weather", {"city": "Brest", "days": 2})]
-    compiled = COMPILER.compile_structural_tag(json.loads(engine.asked.structured_outputs.structural_tag))
-    assert allows(compiled, cases.CALL) and not allows(compiled, cases.CALL + cases.OTHER[:30])
+    tag = compiled(json.loads(engine.asked.structured_outputs.structural_tag))
+    assert allows(tag, cases.CALL) and not allows(tag, cases.CALL + cases.OTHER[:30])
 
 
 def test_the_server_refuses_what_can_not_be_held():

@@ -11,7 +11,7 @@ if missing:
 
 import cases  # noqa: E402
 import vllm_server  # noqa: E402
-import xgrammar  # noqa: E402
+from tags import compiled  # noqa: E402
 from fastapi.testclient import TestClient  # noqa: E402
 from vllm.entrypoints.generate.base.protocol import DeltaMessage  # noqa: E402
 from vllm.entrypoints.openai.chat_completion.protocol import ChatCompletionRequest  # noqa: E402
@@ -73,28 +73,11 @@ def at_once(made, asked, given):
     return cases.message_of(thoughts, content, [(call.name, call.arguments) for call in calls or ()])
 
 
-BYTES = xgrammar.TokenizerInfo(
-    [bytes([byte]) for byte in range(256)] + ["</s>"], vocab_type=xgrammar.VocabType.RAW, stop_token_ids=[256]
-)
-COMPILER = xgrammar.GrammarCompiler(BYTES)
-
-
 def grammar(made, asked):
     """What a request is held to, compiled."""
     asked = made.adjust_request(asked)
     assert asked._grammar_from_parser
-    return COMPILER.compile_structural_tag(json.loads(asked.structured_outputs.structural_tag))
-
-
-def allows(compiled, text):
-    matcher = xgrammar.GrammarMatcher(compiled, terminate_without_stop_token=False)
-    return matcher.accept_string(text) and matcher.accept_token(256)
-
-
-STRICT = [{**tool, "function": {**tool["function"], "strict": True}} for tool in cases.TOOLS]
-WRONG = cases.CALL.replace('"days": 2', '"days": "two"')
-UNKNOWN = cases.CALL.replace("weather", "news")
-NAMED = {"type": "function", "function": {"name": "weather"}}
+    return compiled(json.loads(asked.structured_outputs.structural_tag))
 
 
 def ask(output, stop="<end>", tok=None, prompt=None, tools=cases.TOOLS, **keys):

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use unjinja::completion::Delta;
 use unjinja::{Object, Value};
 
-use super::{Api, Event, Head, Writer, used_by};
+use super::{Api, Event, Head, Writer, refuse_other_tools, used_by};
 use crate::answer::{End, Reason};
 use crate::conversation::{arguments, text_of};
 use crate::fault::Fault;
@@ -169,28 +169,14 @@ fn messages(members: &Members) -> Result<Vec<Value>, Fault> {
 }
 
 fn tools(members: &Members) -> Result<Vec<Value>, Fault> {
-    let tools = members.list("tools")?.unwrap_or_default();
-    for (index, tool) in tools.iter().enumerate() {
-        let path = format!("tools[{index}]");
-        let tool = Members::of(tool, &path)?;
-        match tool.needed_text("type")? {
-            "function" => {
-                let path = tool.path("function");
-                let function = tool.object("function")?;
-                let missing = || Fault::of(&path, "expected an object, and there is none");
-                Members::new(function.ok_or_else(missing)?, &path).needed_text("name")?;
-            }
-            kind => {
-                return Err(Fault::of(
-                    &path,
-                    format!(
-                        "`{kind}` is no tool that a model calls here: there are only functions"
-                    ),
-                ));
-            }
-        }
-    }
-    Ok(tools.to_vec())
+    members.each("tools", |tool| {
+        refuse_other_tools(tool)?;
+        let path = tool.path("function");
+        let missing = || Fault::of(&path, "expected an object, and there is none");
+        let function = tool.object("function")?.ok_or_else(missing)?;
+        Members::new(function, &path).needed_text("name").map(drop)
+    })?;
+    Ok(members.list("tools")?.unwrap_or_default().to_vec())
 }
 
 fn tool_choice(members: &Members) -> Result<ToolChoice, Fault> {

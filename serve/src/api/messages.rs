@@ -186,30 +186,21 @@ fn asked(content: &Value, path: &str, conversation: &mut Conversation) -> Result
 
 /// The tools as templates have them.
 fn tools(members: &Members) -> Result<Vec<Value>, Fault> {
-    let mut tools = Vec::new();
-    for (index, tool) in members
-        .list("tools")?
-        .unwrap_or_default()
-        .iter()
-        .enumerate()
-    {
-        let path = format!("tools[{index}]");
-        let tool = Members::of(tool, &path)?;
+    members.each("tools", |tool| {
         let kind = tool.text("type")?.unwrap_or("custom");
         if kind != "custom" {
             let message = format!(
                 "`{kind}` is no tool that a model calls here: there are only the client's own"
             );
-            return Err(Fault::of(&path, message));
+            return Err(Fault::of(tool.own_path(), message));
         }
         let mut function = object! {"name": tool.needed_text("name")?};
         tool.copy(&["description", "strict"], &mut function);
         if let Some(schema) = tool.object("input_schema")? {
             function.insert("parameters", schema.clone());
         }
-        tools.push(object! {"type": "function", "function": function}.into());
-    }
-    Ok(tools)
+        Ok(object! {"type": "function", "function": function}.into())
+    })
 }
 
 fn tool_choice(choice: &Members) -> Result<ToolChoice, Fault> {

@@ -11,7 +11,7 @@ use unjinja::{Object, Value, json};
 
 use crate::answer::{End, Reason};
 use crate::fault::Fault;
-use crate::request::Request;
+use crate::request::{Members, Request};
 use crate::upstream::Used;
 
 /// An interface.
@@ -123,6 +123,18 @@ pub(crate) trait Writer: Send {
 
     /// The answer, when all has ended.
     fn whole(&mut self) -> Value;
+}
+
+/// Refuses tools that are not the client's own functions, such as a service's search.
+fn refuse_other_tools(tool: &Members<'_>) -> Result<(), Fault> {
+    match tool.needed_text("type")? {
+        "function" => Ok(()),
+        kind => {
+            let message =
+                format!("`{kind}` is no tool that a model calls here: there are only functions");
+            Err(Fault::of(tool.own_path(), message))
+        }
+    }
 }
 
 /// What several choices have used: the prompt is the same for all.

@@ -4,7 +4,7 @@ mod writer;
 
 use unjinja::{Object, Value};
 
-use super::{Api, Head, Writer};
+use super::{Api, Head, Writer, refuse_other_tools};
 use crate::conversation::{Conversation, arguments, no_text, text_of};
 use crate::fault::Fault;
 use crate::object::object;
@@ -127,26 +127,12 @@ fn input(members: &Members, conversation: &mut Conversation) -> Result<(), Fault
 
 /// The tools as templates have them.
 fn tools(members: &Members) -> Result<Vec<Value>, Fault> {
-    let mut tools = Vec::new();
-    for (index, tool) in members
-        .list("tools")?
-        .unwrap_or_default()
-        .iter()
-        .enumerate()
-    {
-        let path = format!("tools[{index}]");
-        let tool = Members::of(tool, &path)?;
-        let kind = tool.needed_text("type")?;
-        if kind != "function" {
-            let message =
-                format!("`{kind}` is no tool that a model calls here: there are only functions");
-            return Err(Fault::of(&path, message));
-        }
+    members.each("tools", |tool| {
+        refuse_other_tools(tool)?;
         let mut function = object! {"name": tool.needed_text("name")?};
         tool.copy(&["description", "parameters", "strict"], &mut function);
-        tools.push(object! {"type": "function", "function": function}.into());
-    }
-    Ok(tools)
+        Ok(object! {"type": "function", "function": function}.into())
+    })
 }
 
 fn tool_choice(members: &Members) -> Result<ToolChoice, Fault> {

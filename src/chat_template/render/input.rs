@@ -42,6 +42,20 @@ pub struct RenderInput {
     pub now: Option<DateTime>,
 }
 
+impl RenderInput {
+    /// The same with these tokens where it names none.
+    pub(crate) fn or_tokens(
+        &self,
+        bos_token: Option<&str>,
+        eos_token: Option<&str>,
+    ) -> RenderInput {
+        let mut input = self.clone();
+        input.bos_token = input.bos_token.or_else(|| bos_token.map(str::to_owned));
+        input.eos_token = input.eos_token.or_else(|| eos_token.map(str::to_owned));
+        input
+    }
+}
+
 /// The names under which a message's reasoning may stand; the first is the one that most templates read.
 pub(crate) const REASONING_KEYS: [&str; 3] = ["reasoning_content", "thinking", "reasoning"];
 

@@ -59,7 +59,7 @@ fn not_closed(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
     let opened = marked(&text[question.0 + question.1..thought.0]);
     let between = &text[thought.0 + thought.1..answer.0];
     let opens = opened > header
-        || asked.contains("<think>")
+        || opens_thought(&asked)
         || opens_thought(&text[question.0 + question.1..thought.0]);
     if opens && between.trim().is_empty() {
         report.add(

@@ -155,7 +155,7 @@ def _proved(derivation: Derivation, name: str, chat: ChatTemplate, key: str) -> 
     source = "its chat template" if chat.name == "chat template" else chat.name
     line = (
         f"unjinja: response template for {name} derived from {source} ({key[:12]}), with "
-        f"{', '.join(derivation.template['fields'])}: {len(report['proof']) - len(lost)} of {len(report['proof'])} "
+        f"{', '.join(derivation.template['fields'])}: {report['recovered']} of {len(report['proof'])} "
         f"renderings recovered, {sum(got for got, _ in damaged)} of {sum(all for _, all in damaged)} damaged ones"
     )
     if lost:

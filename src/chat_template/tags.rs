@@ -1,0 +1,52 @@
+//! A template, cut at its tags.
+
+use std::ops::Range;
+
+use minijinja::machinery::{Token, tokenize};
+
+use super::render;
+
+/// What stands within a tag, each with its place.
+pub(super) type Tokens<'t> = Vec<(Token<'t>, Range<usize>)>;
+
+/// What a template consists of.
+pub(super) enum Part<'t> {
+    /// Text that is written as it stands.
+    Text(Range<usize>),
+    /// What is printed: the place from the opening delimiter to the closing one, and what stands between them.
+    Print(Range<usize>, Tokens<'t>),
+    /// A tag, likewise.
+    Tag(Range<usize>, Tokens<'t>),
+}
+
+/// The parts of a template, without its comments.
+///
+/// # Errors
+///
+/// If it can't be cut into tokens.
+pub(super) fn parts(jinja: &str) -> Result<Vec<Part<'_>>, String> {
+    let mut parts = Vec::new();
+    let mut tokens = Vec::new();
+    let mut start = 0;
+    for token in tokenize(jinja, false, render::syntax()) {
+        let (token, span) = token.map_err(|error| error.to_string())?;
+        let range = span.start_offset as usize..span.end_offset as usize;
+        match token {
+            Token::TemplateData(data) => {
+                parts.push(Part::Text(range.start..range.start + data.len()));
+            }
+            Token::VariableStart | Token::BlockStart => {
+                start = range.start;
+                tokens.clear();
+            }
+            Token::VariableEnd => {
+                parts.push(Part::Print(start..range.end, std::mem::take(&mut tokens)));
+            }
+            Token::BlockEnd => {
+                parts.push(Part::Tag(start..range.end, std::mem::take(&mut tokens)));
+            }
+            token => tokens.push((token, range)),
+        }
+    }
+    Ok(parts)
+}
