@@ -24,7 +24,7 @@
 //! assert!(way.departure.is_none());
 //! let way = roundtrip.of(&conversation, " Hello!<end>", None)?;
 //! let departure = way.departure.expect("a blank is trimmed");
-//! assert_eq!((departure.at, departure.cause), (19, Cause::WhiteSpace));
+//! assert_eq!((departure.at, departure.cause), (24, Cause::WhiteSpace));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 

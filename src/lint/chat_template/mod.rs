@@ -105,7 +105,7 @@ impl Demonstration {
 /// let complaints = lint_chat_template(&template, &LintOptions::default())?;
 /// let none = complaints.iter().find(|complaint| complaint.lint == Lint::NonePrinted);
 /// let none = none.expect("content may be null");
-/// assert_eq!(none.diagnostic.position.map(|at| (at.line, at.column)), Some((1, 42)));
+/// assert_eq!(none.diagnostic.position.map(|at| (at.line, at.column)), Some((1, 41)));
 /// # Ok::<(), unjinja::chat_template::RenderError>(())
 /// ```
 ///
