@@ -1,5 +1,6 @@
 //! Conversations that show a fault, or that there is none; and what is asked of their texts.
 
+use std::cell::Cell;
 use std::time::Duration;
 
 use crate::chat_template::{RenderInput, Renderer};
@@ -64,11 +65,11 @@ impl Case {
         self.inputs.len()
     }
 
-    /// Whether a changed template does with the conversations what it has to. `None` if time is over.
-    pub(super) fn holds(&self, renderer: &Renderer<'_>, patience: Patience) -> Option<bool> {
+    /// Whether a changed template does with the conversations what it has to. `None` if the budget is spent.
+    pub(super) fn holds(&self, renderer: &Renderer<'_>, budget: &Budget) -> Option<bool> {
         let Some(judge) = &self.judge else {
             for (input, before) in self.inputs.iter().zip(&self.before) {
-                if rendered(renderer, input, patience)? != *before {
+                if rendered(renderer, input, budget)? != *before {
                     return Some(false);
                 }
             }
@@ -77,37 +78,59 @@ impl Case {
         let texts = self
             .inputs
             .iter()
-            .map(|input| rendered(renderer, input, patience));
+            .map(|input| rendered(renderer, input, budget));
         let texts: Vec<Rendered> = texts.collect::<Option<_>>()?;
         Some(judge(&texts))
     }
 }
 
-/// How long all renderings for one fault may take.
+/// How many renderings may be made for one fault. Counted, what is found is the same on a slow machine and on a quick one.
+const MAX_RENDERINGS: usize = 20_000;
+
+/// How long all renderings for one fault may take, which matters for hostile templates alone.
 const MAX_TIME: Duration = Duration::from_secs(20);
 
-pub(super) fn patience() -> Patience {
-    Patience::of(MAX_TIME)
+/// What it may take to mend one fault.
+pub(super) struct Budget {
+    patience: Patience,
+    renderings: Cell<usize>,
 }
 
-/// The text of a conversation. `None` if time is over; what is too long counts as refused.
+impl Default for Budget {
+    fn default() -> Budget {
+        Budget {
+            patience: Patience::of(MAX_TIME),
+            renderings: Cell::new(0),
+        }
+    }
+}
+
+impl Budget {
+    /// Whether nothing more may be rendered.
+    pub(super) fn is_spent(&self) -> bool {
+        self.renderings.get() >= MAX_RENDERINGS || self.patience.is_over()
+    }
+}
+
+/// The text of a conversation. `None` if the budget is spent; what is too long counts as refused.
 pub(super) fn rendered(
     renderer: &Renderer<'_>,
     input: &RenderInput,
-    patience: Patience,
+    budget: &Budget,
 ) -> Option<Rendered> {
-    if patience.is_over() {
+    if budget.is_spent() {
         return None;
     }
-    let rendering = patience.render(renderer, input).ok();
+    budget.renderings.set(budget.renderings.get() + 1);
+    let rendering = budget.patience.render(renderer, input).ok();
     Some(rendering.map(|rendering| rendering.text))
 }
 
-/// How many of some cases a template holds; `None` if time is over.
-pub(super) fn count(renderer: &Renderer<'_>, cases: &[&Case], patience: Patience) -> Option<usize> {
+/// How many of some cases a template holds; `None` if the budget is spent.
+pub(super) fn count(renderer: &Renderer<'_>, cases: &[&Case], budget: &Budget) -> Option<usize> {
     let mut count = 0;
     for case in cases {
-        count += usize::from(case.holds(renderer, patience)?);
+        count += usize::from(case.holds(renderer, budget)?);
     }
     Some(count)
 }

@@ -7,8 +7,7 @@ use crate::chat_template::expressions::Statement;
 use crate::chat_template::outline::{Block, Node};
 use crate::conversation::trace::{Outline, Trace, prepare};
 
-use super::case::{Case, rendered};
-use crate::conversation::patience::Patience;
+use super::case::{Budget, Case, rendered};
 
 /// So many cases are looked at.
 const MAX_CASES: usize = 50;
@@ -43,7 +42,7 @@ impl Decision {
         jinja: &str,
         statements: &[Statement],
         cases: &[Case],
-        patience: Patience,
+        budget: &Budget,
     ) -> Decision {
         let mut decision = Decision::default();
         let Ok(outline) = Outline::of(jinja, false) else {
@@ -59,7 +58,7 @@ impl Decision {
                 continue;
             };
             let traces = inputs.map(|input| {
-                let noted = rendered(&renderer, input, patience).flatten();
+                let noted = rendered(&renderer, input, budget).flatten();
                 noted.map(|noted| Trace::of(&noted))
             });
             let [Some(first), Some(second)] = traces else {

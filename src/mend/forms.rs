@@ -8,15 +8,14 @@ use crate::chat_template::{RenderInput, Renderer};
 use crate::json;
 use crate::value::Value;
 
-use super::case::{Case, Rendered, rendered};
-use crate::conversation::patience::Patience;
+use super::case::{Budget, Case, Rendered, rendered};
 
 /// A conversation with the arguments of its calls as objects, and as texts. The first form is the one in which the
 /// template is known to take them.
 pub(super) fn arguments(
     conversation: &ProbeConversation,
     renderer: &Renderer<'_>,
-    patience: Patience,
+    budget: &Budget,
 ) -> Option<Case> {
     let own = conversation.input.clone();
     let mut other = own.clone();
@@ -31,7 +30,7 @@ pub(super) fn arguments(
         }
     }
     let inputs = vec![own, other];
-    let before = texts(&inputs, renderer, patience)?;
+    let before = texts(&inputs, renderer, budget)?;
     before[0].as_ref()?;
     let case = Case::new(inputs, before.clone());
     if !is_other || before[0] == before[1] {
@@ -58,7 +57,7 @@ fn written(value: &Value) -> String {
 pub(super) fn twice(
     conversation: &ProbeConversation,
     renderer: &Renderer<'_>,
-    patience: Patience,
+    budget: &Budget,
 ) -> Option<Case> {
     let input = conversation.input.clone();
     let mut values: Vec<Value> = vec![input.tools.clone()];
@@ -72,7 +71,7 @@ pub(super) fn twice(
         values.extend(arguments.cloned());
     }
     values.retain(|value| value.as_str().is_none() && !value.is_empty());
-    let text = rendered(renderer, &input, patience)??;
+    let text = rendered(renderer, &input, budget)??;
     let mut expected = text.clone();
     for value in &values {
         let once = written(value);
@@ -95,7 +94,7 @@ pub(super) fn twice(
 pub(super) fn content(
     conversation: &ProbeConversation,
     renderer: &Renderer<'_>,
-    patience: Patience,
+    budget: &Budget,
 ) -> Option<Case> {
     let form = |change: &dyn Fn(&mut Value) -> bool| {
         let mut input = conversation.input.clone();
@@ -126,7 +125,7 @@ pub(super) fn content(
         form(&given(Value::Null))?,
         form(&absent)?,
     ];
-    let before = texts(&inputs, renderer, patience)?;
+    let before = texts(&inputs, renderer, budget)?;
     let says_none = |text: &str| text.matches("None").count() + text.matches("Undefined").count();
     let least = before.iter().flatten().map(|text| says_none(text)).min()?;
     let is_right = |text: &Rendered| text.as_deref().is_some_and(|text| says_none(text) == least);
@@ -162,7 +161,7 @@ fn is_silent(message: &Value) -> bool {
 pub(super) fn dates(
     conversation: &ProbeConversation,
     renderer: &Renderer<'_>,
-    patience: Patience,
+    budget: &Budget,
 ) -> Option<Case> {
     let morning = DateTime::constant(2026, 3, 14, 9, 26, 53, 0);
     let times = [
@@ -177,7 +176,7 @@ pub(super) fn dates(
         ..conversation.input.clone()
     });
     let inputs = Vec::from(inputs);
-    let before = texts(&inputs, renderer, patience)?;
+    let before = texts(&inputs, renderer, budget)?;
     before[0].as_ref()?;
     let case = Case::new(inputs, before.clone());
     if before[0] == before[1] {
@@ -213,10 +212,10 @@ fn messages(input: &mut RenderInput) -> impl Iterator<Item = &mut Value> {
 fn texts(
     inputs: &[RenderInput],
     renderer: &Renderer<'_>,
-    patience: Patience,
+    budget: &Budget,
 ) -> Option<Vec<Rendered>> {
     inputs
         .iter()
-        .map(|input| rendered(renderer, input, patience))
+        .map(|input| rendered(renderer, input, budget))
         .collect()
 }

@@ -33,12 +33,11 @@ use crate::analysis::analyze;
 use crate::analysis::conversations::{ProbeConversation, conversations};
 use crate::chat_template::expressions::statements;
 use crate::chat_template::{ChatTemplate, RenderError, RenderInput};
-use crate::conversation::patience::Patience;
 use crate::conversation::{Marking, MaskError, MaskPolicy};
 use crate::value::{Object, Value};
 
 use candidates::apply;
-use case::Case;
+use case::{Budget, Case};
 use deciding::Decision;
 use prefix::Follower;
 use search::search;
@@ -203,8 +202,8 @@ fn mend_one(
     base: &RenderInput,
     fault: Fault,
 ) -> Result<Verdict, RenderError> {
-    let patience = case::patience();
-    let cases = cases(template, base, fault, patience)?;
+    let budget = &Budget::default();
+    let cases = cases(template, base, fault, budget)?;
     let faulty = cases.iter().filter(|case| case.is_faulty()).count();
     if faulty == 0 {
         return Ok(Verdict::Absent {
@@ -216,7 +215,7 @@ fn mend_one(
         Ok(statements) => (statements, None),
         Err(why) => (Vec::new(), Some(why)),
     };
-    let decision = Decision::of(jinja, &statements, &cases, patience);
+    let decision = Decision::of(jinja, &statements, &cases, budget);
     let candidates = match fault {
         Fault::Json => candidates::less_json(jinja, &statements),
         Fault::Arguments => candidates::either_form(jinja, &statements),
@@ -230,7 +229,7 @@ fn mend_one(
             candidates::keeping(jinja, &statements, &variables, &decision.tags)
         }
     };
-    let edits = match search(jinja, &cases, &candidates, patience) {
+    let edits = match search(jinja, &cases, &candidates, budget) {
         Ok(edits) => edits,
         Err(failed) => {
             return Ok(Verdict::Left {
@@ -254,19 +253,19 @@ fn cases(
     template: &ChatTemplate,
     base: &RenderInput,
     fault: Fault,
-    patience: Patience,
+    budget: &Budget,
 ) -> Result<Vec<Case>, RenderError> {
     let prepared = template.prepare();
     prepared.renderer()?;
     let analysis = analyze(template, &prepared, base, &[])?;
     let renderer = prepared.renderer()?;
     let case = |conversation: &ProbeConversation| match fault {
-        Fault::Results => prefix::case(conversation, Follower::Tool, &renderer, patience),
-        Fault::Questions => prefix::case(conversation, Follower::User, &renderer, patience),
-        Fault::Json => forms::twice(conversation, &renderer, patience),
-        Fault::Arguments => forms::arguments(conversation, &renderer, patience),
-        Fault::Content => forms::content(conversation, &renderer, patience),
-        Fault::Dates => forms::dates(conversation, &renderer, patience),
+        Fault::Results => prefix::case(conversation, Follower::Tool, &renderer, budget),
+        Fault::Questions => prefix::case(conversation, Follower::User, &renderer, budget),
+        Fault::Json => forms::twice(conversation, &renderer, budget),
+        Fault::Arguments => forms::arguments(conversation, &renderer, budget),
+        Fault::Content => forms::content(conversation, &renderer, budget),
+        Fault::Dates => forms::dates(conversation, &renderer, budget),
         Fault::Generation => None,
     };
     Ok(conversations(&analysis.prober)

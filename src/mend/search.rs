@@ -5,23 +5,22 @@ use std::fmt;
 use crate::chat_template::ChatTemplate;
 
 use super::candidates::{Edit, apply};
-use super::case::{Case, count};
-use crate::conversation::patience::Patience;
+use super::case::{Budget, Case, count};
 
 /// Why nothing was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Failed {
     /// No small change does it.
     NoChange,
-    /// Time was over before all were tried.
-    NoTime,
+    /// The budget was spent before all were tried.
+    Spent,
 }
 
 impl fmt::Display for Failed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Failed::NoChange => "no small change mends it and keeps all else",
-            Failed::NoTime => "to try changes takes too long",
+            Failed::Spent => "too many changes would have to be tried",
         })
     }
 }
@@ -40,19 +39,19 @@ pub(super) fn search<'e>(
     jinja: &str,
     cases: &[Case],
     candidates: &'e [Edit],
-    patience: Patience,
+    budget: &Budget,
 ) -> Result<Vec<&'e Edit>, Failed> {
     let mut screen = Screen {
         jinja,
         faulty: smallest(cases, true),
         sound: smallest(cases, false),
-        patience,
+        budget,
     };
     for _ in 0..MAX_ROUNDS {
         let found = screen.mend(candidates)?;
         let found = screen.without_needless(found);
         let mended = apply(jinja, &found);
-        let failing = failing(&mended, cases, patience).ok_or(Failed::NoTime)?;
+        let failing = failing(&mended, cases, budget).ok_or(Failed::Spent)?;
         if failing.is_empty() {
             return Ok(found);
         }
@@ -77,12 +76,12 @@ fn smallest(cases: &[Case], is_faulty: bool) -> Vec<&Case> {
 }
 
 /// A few of the cases that a changed template fails.
-fn failing<'c>(jinja: &str, cases: &'c [Case], patience: Patience) -> Option<Vec<&'c Case>> {
+fn failing<'c>(jinja: &str, cases: &'c [Case], budget: &Budget) -> Option<Vec<&'c Case>> {
     let prepared = ChatTemplate::from_jinja(jinja).prepare();
     let renderer = prepared.renderer().ok()?;
     let mut failing = Vec::new();
     for case in cases {
-        if !case.holds(&renderer, patience)? {
+        if !case.holds(&renderer, budget)? {
             failing.push(case);
         }
         if failing.len() == 4 {
@@ -97,7 +96,7 @@ struct Screen<'s> {
     jinja: &'s str,
     faulty: Vec<&'s Case>,
     sound: Vec<&'s Case>,
-    patience: Patience,
+    budget: &'s Budget,
 }
 
 impl Screen<'_> {
@@ -109,14 +108,14 @@ impl Screen<'_> {
         let holds_all = |cases: &[&Case]| {
             cases
                 .iter()
-                .all(|case| case.holds(&renderer, self.patience) == Some(true))
+                .all(|case| case.holds(&renderer, self.budget) == Some(true))
         };
         // Most changes break the first of them.
         let (first, rest) = self.sound.split_at(self.sound.len().min(1));
         if !holds_all(first) {
             return None;
         }
-        let count = count(&renderer, &self.faulty, self.patience)?;
+        let count = count(&renderer, &self.faulty, self.budget)?;
         if count < at_least {
             return Some(count);
         }
@@ -136,8 +135,8 @@ impl Screen<'_> {
                 None => self.double_step(&chosen, mended, candidates),
                 step => step,
             };
-            if self.patience.is_over() {
-                return Err(Failed::NoTime);
+            if self.budget.is_spent() {
+                return Err(Failed::Spent);
             }
             let (edits, count) = step.ok_or(Failed::NoChange)?;
             chosen.extend(edits);
@@ -194,7 +193,7 @@ impl Screen<'_> {
                 if count > mended {
                     return Some((vec![*first, *second], count));
                 }
-                if self.patience.is_over() {
+                if self.budget.is_spent() {
                     return None;
                 }
             }

@@ -1,7 +1,9 @@
 //! Calls and results, and what a template leaves out of them.
 
+use crate::analysis::probe::with;
 use crate::chat_template::program::{Kind, What};
 use crate::lint::{Level, Lint};
+use crate::value::Value;
 
 use super::blame;
 use super::dropped::{lost, lost_in_any_letters};
@@ -231,6 +233,8 @@ fn ids(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
             ["tool_call_id"],
         ),
         (false, true) => ("results are written with their ids, calls without", ["id"]),
+        // Not written, and yet they tell where a result goes, or whose name is written with it.
+        (false, false) if matters_whose_results(stage, &talk, &text) => return,
         (false, false) => (
             "ids of calls are not rendered: results belong to calls by their order only",
             ["id"],
@@ -261,6 +265,23 @@ fn ids(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
         .at(place.map(|statement| statement.place.clone()))
         .shown_by(&talk),
     );
+}
+
+/// Whether a conversation that ends with two results is another text where each is the result of the other's call.
+fn matters_whose_results(stage: &Stage<'_>, talk: &Talk, text: &str) -> bool {
+    let id_of = |message: &Value| message.get("tool_call_id").cloned();
+    let [.., first, second] = talk.messages.as_slice() else {
+        return false;
+    };
+    let (Some(of_first), Some(of_second)) = (id_of(first), id_of(second)) else {
+        return false;
+    };
+    let last = talk.messages.len() - 1;
+    let exchanged = talk
+        .clone()
+        .changed(last - 1, |result| with(result, "tool_call_id", of_second))
+        .changed(last, |result| with(result, "tool_call_id", of_first));
+    stage.text(&exchanged).is_some_and(|other| other != text)
 }
 
 /// Whether a statement that reads arguments asks what they are.

@@ -50,6 +50,21 @@ fn found(jinja: &str) -> Vec<String> {
 }
 
 #[test]
+fn ids_that_tell_whose_result_it_is_need_not_be_written() {
+    let by_id = SOUND.replacen(
+        "        {{- message.content or '' }}\n    {%- else %}",
+        "        {%- for other in messages %}{%- for call in other.tool_calls or [] %}
+            {%- if call.id == message.tool_call_id %}{{- call.function.name + ': ' }}{%- endif %}
+        {%- endfor %}{%- endfor %}
+        {{- message.content or '' }}\n    {%- else %}",
+        1,
+    );
+    let complains = |jinja: &str| found(jinja).iter().any(|line| line.contains("J016"));
+    assert!(complains(SOUND));
+    assert!(by_id != SOUND && !complains(&by_id));
+}
+
+#[test]
 fn a_sound_template_has_notes_only() {
     let worse: Vec<String> = found(SOUND)
         .into_iter()
