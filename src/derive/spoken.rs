@@ -128,8 +128,8 @@ fn in_value(findings: &Findings, samples: &[Sample], marker: &str) -> Option<Spo
         }
         None => !is_json,
     };
-    // What closes calls closes them there, too.
-    let closes = closes || calls.close.contains(marker) || calls.section_close.contains(marker);
+    // What closes calls closes them there, too; but if it is several markers, those behind the first are no more than texts.
+    let closes = closes || markers::split_close(&calls.close).0.contains(marker);
     if closes || marker.contains(['"', '\\', '\'']) {
         return None;
     }
