@@ -27,6 +27,8 @@ pub enum MaskError {
     Render(RenderError),
     /// It can't be told where in the template the model's text begins and ends, or no tags can be written there.
     Untaggable(String),
+    /// No literals tell where the assistant's turns lie.
+    NoBoundaries(String),
     /// A text is not one that the template has written.
     NotAConversation(NotAConversation),
     /// What was read of a text is written otherwise from this character on, counted from 0.
@@ -38,6 +40,9 @@ impl fmt::Display for MaskError {
         match self {
             MaskError::Render(error) => error.fmt(f),
             MaskError::Untaggable(why) => write!(f, "tags can't be written: {why}"),
+            MaskError::NoBoundaries(why) => {
+                write!(f, "no literals tell where the assistant's turns lie: {why}")
+            }
             MaskError::NotAConversation(error) => error.fmt(f),
             MaskError::WrittenOtherwise(at) => write!(
                 f,
@@ -594,10 +599,10 @@ fn wrong_side(text: &str, at: usize, is_missing: bool) -> String {
 }
 
 /// What tags enclose, in bytes.
-struct Covered(Vec<Range<usize>>);
+pub(super) struct Covered(pub(super) Vec<Range<usize>>);
 
 impl Covered {
-    fn of(rendering: &Rendering) -> Covered {
+    pub(super) fn of(rendering: &Rendering) -> Covered {
         let spans = Spans::of(rendering.generated.clone());
         let text = &rendering.text;
         let mut places = text.char_indices().map(|(at, _)| at).chain([text.len()]);
@@ -629,7 +634,7 @@ impl Covered {
     }
 
     /// Where all that is covered begins, character by character, but for white space.
-    fn places(&self, text: &str) -> Vec<usize> {
+    pub(super) fn places(&self, text: &str) -> Vec<usize> {
         let spans = self.0.iter();
         let spans = spans.filter_map(|span| Some((span.start, text.get(span.clone())?)));
         let places = spans.flat_map(|(start, text)| {

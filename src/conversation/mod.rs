@@ -86,8 +86,10 @@ mod tag;
 mod mask;
 mod spans;
 
+mod boundaries;
 mod bridge;
 
+pub use boundaries::{RoleBoundary, role_boundaries};
 pub use bridge::{Bridge, BridgeError, BridgeWriter};
 pub use mask::{Marking, MarkingProof, MaskError, Masked, Unmasked};
 pub use proof::Proof;

@@ -9,9 +9,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::printing;
 use unjinja::chat_template::{ChatTemplate, RenderInput};
 use unjinja::conversation::{
-    ConversationReader, HeaderSide, Marking, MaskError, MaskPolicy, Masked, Unmasked,
+    ConversationReader, HeaderSide, Marking, MaskError, MaskPolicy, Masked, RoleBoundary, Unmasked,
+    role_boundaries,
 };
-use unjinja::{Object, Value};
+use unjinja::{Object, Value, json};
 
 use super::batch::Reply;
 use super::output::Output;
@@ -46,6 +47,9 @@ use tokens::masked_tokens;
   The same, into the file that the chat template came from:
     unjinja mask model/ --tag --write
 
+  The literals that the assistant's turns lie between, as axolotl's configuration takes them:
+    unjinja mask model/ --boundaries >> axolotl.yaml
+
   Without the token that ends the turn:
     unjinja mask model/ --messages messages.json --ending out
 
@@ -72,30 +76,34 @@ pub(crate) struct Args {
         short,
         long,
         value_name = "FILE",
-        required_unless_present_any = ["text", "jsonl", "tag"],
-        conflicts_with_all = ["text", "jsonl", "tag"]
+        required_unless_present_any = ["text", "jsonl", "tag", "boundaries"],
+        conflicts_with_all = ["text", "jsonl", "tag", "boundaries"]
     )]
     messages: Option<PathBuf>,
 
     /// In place of messages: the text that the chat template has made of them (`-` is standard input)
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["jsonl", "tag"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["jsonl", "tag", "boundaries"])]
     text: Option<PathBuf>,
 
     /// The tools that are offered: a JSON list
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["text", "jsonl", "tag"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["text", "jsonl", "tag", "boundaries"])]
     tools: Option<PathBuf>,
 
     /// End with the beginning of the assistant's turn
-    #[arg(long, conflicts_with_all = ["text", "jsonl", "tag"])]
+    #[arg(long, conflicts_with_all = ["text", "jsonl", "tag", "boundaries"])]
     add_generation_prompt: bool,
 
     /// Mask a batch: one JSON object a line (`-` is standard input)
-    #[arg(long, value_name = "FILE", conflicts_with = "tag")]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["tag", "boundaries"])]
     jsonl: Option<PathBuf>,
 
     /// Print the chat template with tags around what the model writes
     #[arg(long)]
     tag: bool,
+
+    /// Print the literals that the assistant's turns lie between, as YAML that axolotl takes for `role_boundaries`
+    #[arg(long, conflicts_with_all = ["tag", "tokens", "ending", "white_space", "prefilled", "header"])]
+    boundaries: bool,
 
     /// With `--tag`: write it to a file (`-` is standard output)
     #[arg(
@@ -189,6 +197,10 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         return batch::answer_lines(path, false, |case| answer(&args.options, &markings, case));
     }
     let failed = |error: MaskError| Failure::Wrong(format!("{}: {error}", template.name));
+    if args.boundaries {
+        let boundaries = role_boundaries(&template, &args.options.base()).map_err(failed)?;
+        return printing::print(in_yaml(&boundaries));
+    }
     let marking = Marking::of(&template, &args.options.base(), args.policy());
     let marking = marking.map_err(|error| match error {
         MaskError::Render(error) => Failure::Wrong(format!(
@@ -233,6 +245,24 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         true => Err(Failure::Reported(1)),
         false => Ok(()),
     }
+}
+
+/// Boundaries as YAML, of which texts in JSON are a part.
+fn in_yaml(boundaries: &[RoleBoundary]) -> String {
+    let written = |text: &str| json::write(&text.into());
+    let entries = boundaries.iter().map(|boundary| {
+        let include_start = match boundary.include_start {
+            true => "    include_start: true\n",
+            false => "",
+        };
+        format!(
+            "  - role: {}\n    start: {}\n{include_start}    end: {}\n",
+            boundary.role,
+            written(&boundary.start),
+            written(&boundary.end)
+        )
+    });
+    format!("role_boundaries:\n{}", entries.collect::<String>())
 }
 
 /// The conversation of a file.
