@@ -1963,15 +1963,20 @@ fn without_seconds(text: &str) -> &str {
     end.map_or(text, |end| &text[..end])
 }
 
-/// The README, and the pages of `docs/`, each with its path.
+/// The README, the pages of `docs/`, and those about the code, each with its path.
 fn pages() -> Vec<(PathBuf, String)> {
-    let folder = fs::read_dir(root().join("docs")).expect("there are documents");
-    let files = folder.map(|file| file.expect("the folder can be read").path());
-    let mut files: Vec<PathBuf> = files
-        .filter(|file| file.extension().is_some_and(|extension| extension == "md"))
-        .collect();
+    let mut files = Vec::new();
+    for folder in ["docs", "docs/internals"] {
+        let folder = fs::read_dir(root().join(folder)).expect("there are documents");
+        let entries = folder.map(|file| file.expect("the folder can be read").path());
+        files.extend(
+            entries.filter(|file| file.extension().is_some_and(|extension| extension == "md")),
+        );
+    }
     files.sort();
-    files.insert(0, root().join("README.md"));
+    for page in ["CONTRIBUTING.md", "ARCHITECTURE.md", "README.md"] {
+        files.insert(0, root().join(page));
+    }
     let read = |file: &PathBuf| fs::read_to_string(file).expect("the file is there");
     files
         .iter()
@@ -2063,6 +2068,66 @@ fn links_lead_somewhere() {
         }
     }
     assert!(followed > 50, "there are links");
+}
+
+/// `ARCHITECTURE.md` names a test for each invariant, with the file that has it.
+#[test]
+fn the_tests_that_hold_invariants_exist() {
+    let page = fs::read_to_string(root().join("ARCHITECTURE.md")).expect("it is there");
+    let mut named = 0;
+    for link in page.split("[`").skip(1) {
+        let (name, rest) = link.split_once("`](").expect("a name leads to its file");
+        let file = rest.split(')').next().unwrap_or_default();
+        let text = fs::read_to_string(root().join(file)).expect(file);
+        let declaration = format!("fn {name}(");
+        let (before, _) = text
+            .split_once(&declaration)
+            .unwrap_or_else(|| panic!("{file} has no test {name}"));
+        let attributes = before.rsplit("}\n").next().unwrap_or_default();
+        assert!(attributes.contains("#[test]"), "{name} is no test");
+        named += 1;
+    }
+    assert!(named > 20, "invariants are named");
+}
+
+/// What the pages about the code call a file is the end of a path that there is.
+#[test]
+fn the_pages_about_the_code_name_files_that_exist() {
+    fn collect(folder: &Path, paths: &mut Vec<String>) {
+        for entry in fs::read_dir(folder).expect("a folder").flatten() {
+            let (path, name) = (entry.path(), entry.file_name());
+            let is_ours = !["target", "node_modules", ".git"].contains(&&*name.to_string_lossy());
+            match path.is_dir() {
+                true if is_ours => collect(&path, paths),
+                true => (),
+                false => paths.push(path.to_string_lossy().replace('\\', "/")),
+            }
+        }
+    }
+    let mut paths = Vec::new();
+    collect(root(), &mut paths);
+    let about_code = ["internals", "ARCHITECTURE.md", "CONTRIBUTING.md"];
+    let mut named = 0;
+    for (path, page) in pages() {
+        if !about_code
+            .iter()
+            .any(|part| path.iter().any(|of| of == *part))
+        {
+            continue;
+        }
+        for name in page.split('`').skip(1).step_by(2) {
+            let is_pattern =
+                name.contains(char::is_whitespace) || name.contains(char::is_uppercase);
+            let is_source = [".rs", ".py", ".ts"].iter().any(|end| name.ends_with(end));
+            if is_source && !is_pattern {
+                let end = format!("/{name}");
+                let exists = paths.iter().any(|path| path.ends_with(&end));
+                assert!(exists, "{}: {name}", path.display());
+                named += 1;
+            }
+        }
+    }
+    assert!(named > 100, "files are named");
 }
 
 mod warnings {
