@@ -485,7 +485,7 @@ fn variables_of(variables: &Bound<'_, PyAny>) -> PyResult<Object> {
 
 fn base(now: Option<&str>, variables: Option<&Bound<'_, PyAny>>) -> PyResult<RenderInput> {
     let wrong =
-        |_| PyValueError::new_err("`now`: this is no time: write it as 2026-01-15T12:00:00");
+        |_| PyValueError::new_err("`now`: this is not a time: write it as 2026-01-15T12:00:00");
     let now = now.map(str::parse::<DateTime>).transpose().map_err(wrong)?;
     let variables = variables.map(variables_of).transpose()?.unwrap_or_default();
     Ok(RenderInput {
