@@ -24,8 +24,8 @@ pub struct ReadError {
 #[non_exhaustive]
 pub enum ReadFault {
     /// The system refuses it.
-    #[error(transparent)]
-    System(#[from] io::Error),
+    #[error("{}", refused(.0))]
+    System(io::Error),
     /// It is larger than it may be.
     #[error("the file is larger than {}", size(*limit))]
     TooLarge {
@@ -38,6 +38,20 @@ pub enum ReadFault {
         /// The first byte that is wrong.
         position: Position,
     },
+}
+
+impl From<io::Error> for ReadFault {
+    fn from(error: io::Error) -> ReadFault {
+        ReadFault::System(error)
+    }
+}
+
+/// What the error of the system means, for people.
+pub(crate) fn refused(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::NotFound => "there is no such file: check the path".to_owned(),
+        _ => error.to_string(),
+    }
 }
 
 fn size(bytes: u64) -> String {
@@ -149,9 +163,7 @@ mod tests {
         let error = read_text(&missing, 9)
             .expect_err("is not there")
             .to_string();
-        assert!(
-            error.starts_with(&format!("{}: ", missing.display())),
-            "{error}"
-        );
+        let expected = "there is no such file: check the path";
+        assert_eq!(error, format!("{}: {expected}", missing.display()));
     }
 }

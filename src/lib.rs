@@ -1,8 +1,8 @@
 //! unjinja reads a language model's raw output back into a structured message, whole or while it is
 //! still being written.
 //!
-//! A [`ResponseTemplate`] says what the model's markers are. A [`ResponseParser`] is fed the output
-//! piece by piece and reports what happens in it as [`Event`]s; [`parse`] does all at once.
+//! A [`ResponseTemplate`] defines the model's markers. A [`ResponseParser`] is fed the output
+//! piece by piece and reports what happens in it as [`Event`]s; [`parse`] does it all at once.
 //!
 //! ```
 //! use unjinja::{Event, ParserOptions, ResponseParser, ResponseTemplate};
@@ -30,7 +30,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! What is at the root is all that those who parse outputs need. The rest has modules:
+//! The root has everything that parsing outputs needs. The rest is in modules:
 //!
 //! | module | what it is for | feature |
 //! |---|---|---|
@@ -42,12 +42,12 @@
 //! | `analysis` | what a chat template can do, and how its model writes a turn | `chat-template` |
 //! | `format` | how a model writes its turn, as a typed tree | `chat-template` |
 //! | `conversation` | reading whole conversations back from their text, and what of them the model writes | `chat-template` |
-//! | `mend` | chat templates that lack a fault, and are otherwise as they were | `chat-template` |
+//! | `mend` | removing a fault from a chat template, and changing nothing else | `chat-template` |
 //! | `grammar` | what a model may write, given tools: for engines, and as a strict parser | `grammar` |
 //! | `derive` | working out the response template of a chat template, with its proof | `chat-template` |
 //! | `roundtrip` | whether the next prompt still begins with what a model wrote | `chat-template` |
-//! | `lint` | what will hurt about a response template | `chat-template` |
-//! | `profile` | whom a response template suits, and rewriting it for others | `chat-template` |
+//! | `lint` | problems of response templates and chat templates | `chat-template` |
+//! | `profile` | target packages: which accept a response template, and rewriting it for others | `chat-template` |
 //! | `files` | reading texts up to a limit | `chat-template` |
 //! | `check` | fixtures, and comparing two response templates | `check` |
 //!

@@ -98,14 +98,14 @@ fn what_is_derived_is_the_same_with_candidates_and_without() {
 fn what_recovers_more_comes_first_and_renderings_count_most() {
     assert_snapshot!(summary("recipient-lines"), @"
     18/18   0/0     25/25   chosen
-    8/18    0/0     8/25    text is whatever is nothing else
+    8/18    0/0     8/25    text is everything else
     ");
     assert_snapshot!(summary("channels"), @"
     15/15   0/0     65/65   chosen
-    15/15   0/0     55/65   no damage is allowed for
+    15/15   0/0     55/65   no damage is tolerated
     15/15   0/0     49/65   only what the format writes stands between a call's name and its arguments
-    13/15   0/0     59/65   text is whatever is nothing else
-    13/15   0/0     47/65   text is whatever is nothing else; only what the format writes stands between a call's name and its arguments
+    13/15   0/0     59/65   text is everything else
+    13/15   0/0     47/65   text is everything else; only what the format writes stands between a call's name and its arguments
     ");
 }
 

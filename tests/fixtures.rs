@@ -120,12 +120,12 @@ fn what_a_fixture_names_may_begin_with_a_mark_as_well() {
 fn failing_ones_fail_with_what_is_wrong() {
     let report = check(&fixtures("failing"), &CheckOptions::default());
     assert_snapshot!(faults(&report).join("\n"), @r#"
-    a_prompt_without_the_anchor.fixture.yaml:3: no anchor: the template's anchor is not in the prompt, so all of it is read as part of the message: mend the one or the other, or leave `prefix` out
+    a_prompt_without_the_anchor.fixture.yaml:3: no anchor: the template's anchor is not in the prompt, so all of it is read as part of the message: fix one of them, or leave out `prefix`
     an_error_where_none_was_expected.fixture.yaml:3: not parsed: the output can't be parsed: field `content`, bytes 0 to 6 of the text since the anchor: this is not JSON: expected a value at line 1, column 1, in "Hello!"
     another_error.fixture.yaml:3: other error: the error should say "there is no content", and says: field `content`, bytes 0 to 6 of the text since the anchor: this is not JSON: expected a value at line 1, column 1, in "Hello!"
     another_message.fixture.yaml:3: message: the message is not what was expected
-    conversations.fixture.yaml:4: reads: the conversation is not read as was expected
-    conversations.fixture.yaml:4: written: the model writes something else of the conversation than was expected
+    conversations.fixture.yaml:4: reads: the conversation is not read as expected
+    conversations.fixture.yaml:4: written: the model writes another part of the conversation than expected
     conversations.fixture.yaml:8: not read: the conversation can't be read: character 0: the template does not write "[INST] Hi [/INST]" here; expected `<user>`
     conversations.fixture.yaml:11: nothing expected: the case says nothing of what it expects: write `reads`, or let `update` write what comes out
     conversations.fixture.yaml:13: nothing expected: the case says nothing of what it expects: write `written`, or let `update` write what comes out

@@ -353,3 +353,46 @@ fn a_prompt_has_begun_what_stands_behind_the_last_header_of_a_turn_that_goes_on(
         assert_eq!(format.begun_by(prompt), begun, "{prompt}");
     }
 }
+
+/// `ARCHITECTURE.md` draws a turn as a tree. Its leaves are the texts of the turn, each behind the name of its slot or what it is.
+#[test]
+fn the_turn_drawn_in_the_architecture_is_read_as_it_is_drawn() {
+    let project = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let page = fs::read_to_string(project.join("ARCHITECTURE.md")).expect("it is there");
+    let drawn = page.split("```text\nturn, behind ").nth(1);
+    let (header, tree) = drawn
+        .and_then(|rest| rest.split_once('\n'))
+        .expect("a turn");
+    let tree = tree.split("```").next().unwrap_or_default();
+    let unquoted = |quoted: &str| {
+        let value = json::read(quoted).expect(quoted);
+        value.as_str().expect("a text").to_owned()
+    };
+    let leaves: Vec<(&str, String)> = tree
+        .lines()
+        .filter_map(|line| {
+            line.trim_start_matches(['│', '├', '└', '─', ' '])
+                .split_once(' ')
+        })
+        .map(|(name, quoted)| (name, unquoted(quoted.trim())))
+        .collect();
+    let turn: String = leaves.iter().map(|(_, text)| text.as_str()).collect();
+
+    let jinja = fs::read_to_string(project.join("chat_templates/xml-calls.jinja"));
+    let template = ChatTemplate::from_jinja(jinja.expect("it is there"));
+    let format = Format::of(&template, &RenderInput::default()).expect("it has a format");
+    assert_eq!(format.begins_after, [unquoted(header)]);
+    let reading = format.read(&turn).expect("it is a turn");
+    let read: Vec<(String, String)> = reading
+        .slots
+        .iter()
+        .map(|found| (found.slot.to_string(), found.text.to_owned()))
+        .collect();
+    let slots = leaves
+        .iter()
+        .filter(|(name, _)| name.chars().all(char::is_uppercase));
+    let slots: Vec<(String, String)> = slots
+        .map(|(name, text)| (name.to_string(), text.clone()))
+        .collect();
+    assert_eq!(read, slots);
+}

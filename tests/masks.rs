@@ -184,7 +184,7 @@ fn a_text_that_the_template_did_not_write_has_no_mask() {
         ),
         (
             "<user>Hi<end><assistant> Ho <end>",
-            "character 24: from here on, the template writes what was read otherwise",
+            "character 24: from here on, the template writes what was read differently",
         ),
     ] {
         let error = marking.mask_text(&reader, text).expect_err(text);

@@ -323,6 +323,6 @@ fn names_stand_for_faults() {
     }
     assert_eq!(
         Fault::named("thoughts").unwrap_err().to_string(),
-        "nothing is known of `thoughts`: it is one of prefix, results, questions, json, arguments, content, dates, generation"
+        "there is no fault `thoughts`: known are prefix, results, questions, json, arguments, content, dates, generation"
     );
 }

@@ -99,7 +99,7 @@ fn faults_have_their_place_in_the_document() {
     let schema = ResponseSchema::from_json_at(&mended, "/response_schema").expect("it is mended");
     assert_eq!(
         schema.warnings()[0].to_string(),
-        "5:23: /response_schema/properties/c/x-parser: nobody knows the parser `yml`, and reading fails here: \
+        "5:23: /response_schema/properties/c/x-parser: there is no parser `yml`, so reading fails here: \
          known are `json`, `gemma4-tool-call`"
     );
     let error = schema.read("b").unwrap_err();
@@ -150,7 +150,7 @@ fn schemas_may_be_so_large() {
     };
     assert!(ResponseSchema::from_json(&nested(100)).is_ok());
     let faults = |text: &str| ResponseSchema::from_json(text).unwrap_err().to_string();
-    assert!(faults(&nested(101)).ends_with("schemas stand in each other more than 100 deep"));
+    assert!(faults(&nested(101)).ends_with("schemas are nested more than 100 deep"));
     let wide = (0..1_200).map(|key| format!(r#""k{key}": {{}}"#));
     let wide = wide.collect::<Vec<_>>().join(", ");
     let wide = format!(r#"{{"type": "object", "properties": {{{wide}}}}}"#);

@@ -1,8 +1,14 @@
 //! The rooms of the library are built upon each other, as `ARCHITECTURE.md` says, and so are the files of some of them.
+//!
+//! `UNJINJA_UPDATE=1 cargo test --test library rooms::` draws the picture of them anew.
+
+mod picture;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
+
+use picture::Frame;
 
 /// The rooms whose `mod.rs` has its files in groups, of which each imports from none that comes later.
 const ORDERED: [&str; 4] = ["analysis", "chat_template", "derive", "format"];
@@ -10,8 +16,32 @@ const ORDERED: [&str; 4] = ["analysis", "chat_template", "derive", "format"];
 /// Values and their JSON, with the numbers and places in it, are one thing in several rooms.
 const ONE_THING: [&str; 5] = ["json", "number", "position", "tree", "value"];
 
+/// Rooms, and those that they must know nothing of, though it would make no circle.
+const STRANGERS: [(&str, &[&str]); 10] = [
+    ("markers", &["format", "json", "response", "value"]),
+    (
+        "format",
+        &["analysis", "chat_template", "grammar", "response"],
+    ),
+    ("chat_template", &["analysis", "format", "response"]),
+    ("analysis", &["derive", "grammar", "profile", "response"]),
+    ("conversation", &["derive", "grammar", "response"]),
+    ("mend", &["derive", "grammar", "lint", "response"]),
+    ("grammar", &["chat_template", "derive"]),
+    ("profile", &["analysis", "chat_template", "derive", "lint"]),
+    ("lint", &["derive", "grammar"]),
+    ("response_schema", &["analysis", "chat_template", "derive"]),
+];
+
+/// The packages that the picture shows above the library, by their folders.
+const ABOVE: [&str; 5] = ["cli", "serve", "replay", "playground", "python"];
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
 fn source() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("src")
+    root().join("src")
 }
 
 /// What a file consists of, without its tests and comments.
@@ -80,42 +110,168 @@ fn imported(code: &str, path: &str) -> BTreeSet<String> {
     names
 }
 
-/// Which rooms import from which, by the names of modules.
-fn rooms() -> BTreeMap<String, BTreeSet<String>> {
-    let library = code(&source().join("lib.rs"));
-    let names: BTreeSet<&str> = library.lines().filter_map(declared).collect();
-    let imports_of = |room: &str| {
-        let files = files_of(&source(), room);
+/// The rooms of a package: the modules that its `lib.rs` declares, but for `serialize`, which has an implementation for everything.
+fn rooms_in(source: &Path) -> BTreeSet<String> {
+    let library = code(&source.join("lib.rs"));
+    let names = library.lines().filter_map(declared);
+    let rooms = names.filter(|name| *name != "serialize");
+    rooms.map(str::to_owned).collect()
+}
+
+/// Which rooms import from which, by the names of modules. The library knows those of the parser by their own names.
+fn imports() -> BTreeMap<String, BTreeSet<String>> {
+    let parser = rooms_in(&root().join("parser/src"));
+    let library = rooms_in(&source());
+    let all: BTreeSet<&String> = parser.iter().chain(&library).collect();
+    let imports_of = |source: &Path, room: &String| -> BTreeSet<String> {
+        let files = files_of(source, room);
         let imported = files
             .iter()
             .flat_map(|file| imported(&code(file), "crate::"));
         imported
-            .filter(|name| name != room && names.contains(name.as_str()))
+            .filter(|name| name != room && all.contains(name))
             .collect()
     };
-    names
+    let of_parser = parser
         .iter()
-        .map(|room| (room.to_string(), imports_of(room)))
-        .collect()
+        .map(|room| (room.clone(), imports_of(&root().join("parser/src"), room)));
+    let of_library = library
+        .iter()
+        .map(|room| (room.clone(), imports_of(&source(), room)));
+    of_parser.chain(of_library).collect()
+}
+
+/// All that can be reached from a room.
+fn reached<'a>(
+    imports: &'a BTreeMap<String, BTreeSet<String>>,
+    room: &str,
+) -> BTreeSet<&'a String> {
+    let mut reached = BTreeSet::new();
+    let mut waiting = vec![room];
+    while let Some(at) = waiting.pop() {
+        for next in &imports[at] {
+            if reached.insert(next) {
+                waiting.push(next);
+            }
+        }
+    }
+    reached
 }
 
 #[test]
 fn no_room_imports_from_one_that_imports_from_it() {
-    let rooms = rooms();
-    assert!(rooms["derive"].contains("analysis"), "imports are found");
-    for room in rooms.keys() {
-        let mut reached = BTreeSet::new();
-        let mut waiting = vec![room];
-        while let Some(at) = waiting.pop() {
-            waiting.extend(rooms[at].iter().filter(|next| reached.insert(*next)));
-        }
-        let is_circle = reached.contains(room);
+    let imports = imports();
+    assert!(imports["derive"].contains("analysis"), "imports are found");
+    assert!(imports["derive"].contains("response"), "of the parser, too");
+    for room in imports.keys() {
+        let reached = reached(&imports, room);
         assert_eq!(
-            is_circle,
+            reached.contains(room),
             ONE_THING.contains(&room.as_str()),
             "{room}, which reaches {reached:?}"
         );
     }
+}
+
+#[test]
+fn rooms_know_nothing_of_their_strangers() {
+    let imports = imports();
+    for (room, strangers) in STRANGERS {
+        for stranger in strangers {
+            assert!(imports.contains_key(*stranger), "{stranger} is a room");
+            let knows = imports[room].contains(*stranger);
+            assert!(!knows, "{room} imports from {stranger}");
+        }
+    }
+}
+
+/// What a package depends on, as its manifest says, without what only its tests need.
+fn dependencies(package: &str) -> Vec<String> {
+    let path = root().join(package).join("Cargo.toml");
+    let manifest = fs::read_to_string(path).expect("a package has a manifest");
+    let dependencies = manifest.split("\n[dependencies]").nth(1);
+    let dependencies = dependencies.expect("it depends on something");
+    let lines = dependencies.split("\n[").next().unwrap_or_default().lines();
+    let lines = lines.filter(|line| line.contains('=') && !line.starts_with('#'));
+    lines.map(str::to_owned).collect()
+}
+
+/// The packages of the workspace among them, by their folders.
+fn packages_below(package: &str) -> BTreeSet<String> {
+    let dependencies = dependencies(package);
+    let paths = dependencies
+        .iter()
+        .filter_map(|line| line.split_once("path = \"")?.1.split_once('"'));
+    paths
+        .map(|(path, _)| match path.strip_prefix("../") {
+            Some(package) => package.to_owned(),
+            None => "unjinja".to_owned(),
+        })
+        .collect()
+}
+
+/// What reads outputs needs neither the rest of the library nor Jinja.
+#[test]
+fn the_parser_stands_by_itself() {
+    let needed = dependencies("parser");
+    assert!(!needed.is_empty(), "dependencies are found");
+    for line in needed {
+        assert!(!line.contains("path ="), "{line}");
+        assert!(!line.contains("jinja"), "{line}");
+    }
+    assert!(packages_below("cli").contains("unjinja"), "paths are found");
+}
+
+/// The picture: packages, rooms of the library, and rooms of the parser, from those that know most to those that know least.
+fn drawing() -> String {
+    let mut imports = imports();
+    // Several rooms that are one thing are one box.
+    let one_thing = ONE_THING.join(", ");
+    for room in ONE_THING {
+        imports.remove(room);
+    }
+    for names in imports.values_mut() {
+        let before = names.len();
+        names.retain(|name| !ONE_THING.contains(&name.as_str()));
+        if names.len() < before {
+            names.insert(one_thing.clone());
+        }
+    }
+    imports.insert(one_thing.clone(), BTreeSet::new());
+    let mut parser = rooms_in(&root().join("parser/src"));
+    parser.retain(|room| !ONE_THING.contains(&room.as_str()));
+    parser.insert(one_thing);
+
+    let library = rooms_in(&source());
+    // Packages depend on the library as a whole: on what nothing else in it knows.
+    let known: BTreeSet<String> = imports.values().flatten().cloned().collect();
+    let tops: BTreeSet<String> = library.difference(&known).cloned().collect();
+    for package in ABOVE {
+        let mut below = packages_below(package);
+        if below.remove("unjinja") {
+            below.extend(tops.iter().cloned());
+        }
+        imports.insert(package.to_owned(), below);
+    }
+    let packages = ABOVE.iter().map(|package| (*package).to_owned()).collect();
+    let frames = [
+        Frame::new("packages on the public library", packages),
+        Frame::new("unjinja", library),
+        Frame::new("unjinja-parser", parser),
+    ];
+    picture::draw(&frames, &imports)
+}
+
+#[test]
+fn the_picture_of_the_rooms_shows_who_imports_from_whom() {
+    let path = root().join("docs/pictures/rooms.svg");
+    let drawn = drawing();
+    if std::env::var_os("UNJINJA_UPDATE").is_some() {
+        fs::write(&path, &drawn).expect("the picture can be written");
+    }
+    let remedy = "draw it anew with UNJINJA_UPDATE=1 cargo test --test library rooms::";
+    let shown = fs::read_to_string(&path).expect("there is a picture");
+    assert!(shown == drawn, "{}: {remedy}", path.display());
 }
 
 #[test]
@@ -153,5 +309,19 @@ fn files_import_from_none_of_a_later_group() {
                 );
             }
         }
+    }
+}
+
+/// What a file does, it says itself: there is no list of them elsewhere.
+#[test]
+fn every_file_says_what_it_does() {
+    let packages = ABOVE.iter().chain(["parser", "."].iter());
+    let files: Vec<PathBuf> = packages
+        .flat_map(|package| files_below(&root().join(package).join("src")))
+        .collect();
+    assert!(files.len() > 400, "sources are found");
+    for file in files {
+        let text = fs::read_to_string(&file).expect("sources are texts");
+        assert!(text.starts_with("//! "), "{} says nothing", file.display());
     }
 }

@@ -40,6 +40,7 @@ use std::env;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
+use clap::error::{ContextKind, ContextValue};
 use clap::{Parser, Subcommand};
 
 use crate::printing;
@@ -53,10 +54,10 @@ use unjinja::check::Settings;
     subcommand_required = true,
     arg_required_else_help = true,
     after_help = "Exit codes:\n  \
-        0  all is well\n  \
+        0  everything is fine\n  \
         1  what was checked is wrong: an output that can't be parsed, or is not read as its fixture\n     \
         says, a chat template that can't be rendered, or whose turns can't all be read back, a\n     \
-        response template with an error, or one that reads otherwise than another\n  \
+        response template with an error, or one that reads differently from another\n  \
         2  wrong usage, or input that can't be read: a missing file, broken JSON,\n     \
         a template that is refused, a chat template that nothing can be derived from,\n     \
         no fixture to check\n\n\
@@ -136,6 +137,29 @@ pub(crate) fn settings() -> Result<Settings, Failure> {
     Ok(found.unwrap_or_default())
 }
 
+/// Commands that are built in on demand, and how.
+const ON_DEMAND: [(&str, &str); 2] = [
+    (
+        "serve",
+        "build it with `cargo install --path cli --features serve`",
+    ),
+    (
+        "playground",
+        "build the page with `playground/build`, and then the program with `cargo install --path cli --features playground`",
+    ),
+];
+
+/// What to do about a command that this program was built without, if one was asked for.
+fn left_out(usage: &clap::Error) -> Option<String> {
+    let asked = usage.get(ContextKind::InvalidSubcommand)?;
+    let (name, remedy) = ON_DEMAND
+        .iter()
+        .find(|(name, _)| *asked == ContextValue::String((*name).to_owned()))?;
+    Some(format!(
+        "this program was built without the command `{name}`: {remedy}"
+    ))
+}
+
 /// Runs the command that the arguments of the process name.
 pub fn main() -> ExitCode {
     ExitCode::from(run(env::args_os()))
@@ -147,6 +171,10 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         Ok(cli) => cli.command,
         Err(usage) => {
             use clap::error::ErrorKind;
+            if let Some(error) = left_out(&usage) {
+                printing::tell(format_args!("error: {error}\n"));
+                return 2;
+            }
             match usage.kind() {
                 // In its colours. Where nobody listens, nothing is lost.
                 ErrorKind::DisplayHelp

@@ -46,11 +46,9 @@ pub enum Loss {
 impl fmt::Display for Loss {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Loss::Owner => {
-                "the file has another owner now, as the one that it had can't be given to it"
-            }
-            Loss::Attributes => "the file has lost extended attributes that can't be given to it",
-            Loss::Links => "the file was linked to other names: these keep what was in it before",
+            Loss::Owner => "the file now has another owner, since its former one can't be restored",
+            Loss::Attributes => "the file has lost extended attributes that can't be restored",
+            Loss::Links => "the file had other hard links: these keep its former content",
         })
     }
 }
@@ -198,7 +196,9 @@ fn remedy(error: &io::Error) -> &'static str {
         ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
             "make the file and its folder writable, or choose another place"
         }
-        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => "make room on the disk, and try again",
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
+            "free space on the disk, and try again"
+        }
         _ => "choose another place",
     }
 }
@@ -214,7 +214,7 @@ fn followed(path: &Path) -> io::Result<PathBuf> {
         target.pop();
         target.push(next);
     }
-    Err(io::Error::other("its links lead round in a circle"))
+    Err(io::Error::other("its links form a circle"))
 }
 
 /// What is known of the file that is to be replaced. Fails if it could not be written into: a new
@@ -530,9 +530,6 @@ mod tests {
 
         symlink("circle", at("circle")).expect("a link");
         let message = refusal(&at("circle"));
-        assert_eq!(
-            message,
-            "its links lead round in a circle: choose another place"
-        );
+        assert_eq!(message, "its links form a circle: choose another place");
     }
 }

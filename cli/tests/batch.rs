@@ -90,7 +90,7 @@ fn a_file_has_every_line_also_those_that_are_none() {
     assert!(!folder.path().join("deep/out.jsonl.partial").exists());
     // Whatever is there stays.
     assert_snapshot!(unjinja(folder.path(), &arguments, ""), @r##"
-    ! error: deep/out.jsonl: the file is there already: choose another with `-o FILE`, or replace it with `--force`
+    ! error: deep/out.jsonl: the file already exists: choose another with `-o FILE`, or replace it with `--force`
     exit 2
     "##);
     let other = arguments.replace("--no-events", "--openai --force");
@@ -173,7 +173,7 @@ fn what_can_not_be_meant_is_refused() {
         ),
         (
             "parse -t t.json --jsonl log.jsonl -o -",
-            "answers are printed where there is no `-o`",
+            "without `-o`, answers are printed",
         ),
         (
             "parse -t t.json log.jsonl -o out",
@@ -199,7 +199,10 @@ fn what_can_not_be_meant_is_refused() {
             "parse -t t.json --format parquet log.jsonl",
             "Parquet is not printed",
         ),
-        ("parse -t t.json --jsonl none.jsonl -o out", "No such file"),
+        (
+            "parse -t t.json --jsonl none.jsonl -o out",
+            "there is no such file",
+        ),
     ] {
         let said = unjinja(folder.path(), arguments, "");
         assert!(said.contains(expected), "{arguments}\n{said}");
@@ -297,7 +300,7 @@ mod interrupted {
         assert!(refused.contains("had another input, options"), "{refused}");
         assert_eq!(
             unjinja(folder, LONG, ""),
-            "! going on after 5 rows, which an earlier run has answered\nexit 0"
+            "! continuing after 5 rows that an earlier run answered\nexit 0"
         );
         assert_eq!(read(folder, "out.jsonl"), "part 0\npart 1\npart 2\n");
         assert!(!folder.join("out.jsonl.partial").exists());
@@ -319,7 +322,7 @@ mod interrupted {
             fs::write(folder.join("out.jsonl.partial/0.part"), change).expect("is written");
             assert_eq!(
                 unjinja(folder, LONG, ""),
-                "! warning: out.jsonl.partial/0.part: this is not as it was left: 5 rows are done again\nexit 0",
+                "! warning: out.jsonl.partial/0.part: this has changed since the run stopped: 5 rows are done again\nexit 0",
                 "{change:?}"
             );
             assert_eq!(read(folder, "out.jsonl").lines().count(), 5);
@@ -329,8 +332,8 @@ mod interrupted {
         leave(folder, LONG, 3);
         fs::remove_file(folder.join("out.jsonl.partial/1.part")).expect("is there");
         assert_snapshot!(unjinja(folder, LONG, ""), @r"
-        ! warning: out.jsonl.partial/1.part: this is not as it was left: 2 rows are done again
-        ! going on after 3 rows, which an earlier run has answered
+        ! warning: out.jsonl.partial/1.part: this has changed since the run stopped: 2 rows are done again
+        ! continuing after 3 rows that an earlier run answered
         exit 0
         ");
         let all = read(folder, "out.jsonl");
@@ -409,7 +412,7 @@ mod interrupted {
         let again = written(folder, &format!("{arguments} --threads 1"), "out.jsonl");
         assert_eq!(
             again.replace(
-                "! going on after 65536 rows, which an earlier run has answered\n",
+                "! continuing after 65536 rows that an earlier run answered\n",
                 ""
             ),
             uninterrupted

@@ -283,11 +283,11 @@ fn a_toml_file_names_the_fixtures() {
 fn without_a_fixture_the_error_says_how_to_make_one() {
     let folder = scratch("nothing");
     assert_snapshot!(run_in(&folder, &["check"]).shown(), @"
-    ! error: there is no fixture in .: make a first one with `unjinja new chat_template.jinja`, or write one: `unjinja schema fixture` tells what it may hold
+    ! error: there is no fixture in .: make a first one with `unjinja new chat_template.jinja`, or write one: `unjinja schema fixture` describes its format
     exit 2
     ");
     assert_snapshot!(run_in(&folder, &["check", "nowhere"]).shown(), @"
-    ERROR nowhere: can't be read: No such file or directory (os error 2): look at the path; in a fixture, it begins at the fixture's folder
+    ERROR nowhere: there is no such file: check the path; in a fixture, it is relative to the fixture's folder
     0 of 0 cases passed, 1 file, 1 file can't be read, each cut in 8 ways, seed 0, N s
     exit 2
     ");
@@ -370,7 +370,7 @@ fn a_first_fixture_shows_what_does_not_come_back() {
 #[test]
 fn templates_that_read_alike_are_alike() {
     assert_snapshot!(unjinja("diff derived/xml-calls.json derived/xml-calls.json").shown(), @"
-    they read all of 2862 texts alike; others they may not
+    they agree on all of 2862 texts; on others they may not
     exit 0
     ");
 }
@@ -430,9 +430,9 @@ fn two_versions_are_compared_on_one_template() {
     let folder = template_with("versions", field);
     let compare = |targets: &str| run_in(&folder, &["diff", "t.json", "--for", targets]);
     assert_snapshot!(compare("transformers@5.23,transformers@5.24").shown(), @r#"
-    they part on 2 of 133 texts
+    they disagree on 2 of 133 texts
 
-    the smallest text on which they do, out of one that is made up to tell versions apart
+    the smallest text that they disagree on, out of one that is made up to tell versions apart
     the output   "<x>{a :1}</x>"
     --- t.json for transformers 5.23.0
     +++ t.json for transformers 5.24.0
@@ -446,7 +446,7 @@ fn two_versions_are_compared_on_one_template() {
     "#);
     // Between two versions the language stays as it is.
     assert_snapshot!(compare("transformers@5.21,transformers@5.23").shown(), @"
-    they read all of 127 texts alike; others they may not
+    they agree on all of 127 texts; on others they may not
     exit 0
     ");
     assert_snapshot!(compare("transformers@5.24").shown(), @"
@@ -466,7 +466,7 @@ fn a_version_that_refuses_a_template_reads_no_text_otherwise() {
     let folder = template_with("version_refuses", calls);
     let compare = |targets: &str| run_in(&folder, &["diff", "t.json", "--for", targets]);
     assert_snapshot!(compare("transformers@5.23,transformers@5.24").shown(), @"
-    ! error: t.json: /fields/tool_calls/content: transformers 5.23.0 refuses the template: the content parser `python-call-list` is not in version 5.20 of the language: let it be read by transformers 5.24 or newer, or do without it
+    ! error: t.json: /fields/tool_calls/content: transformers 5.23.0 refuses the template: the content parser `python-call-list` is not in version 5.20 of the language: read it with transformers 5.24 or newer, or do without it
     exit 2
     ");
     // What another name helps is said.

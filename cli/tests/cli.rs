@@ -400,11 +400,11 @@ mod versions {
         };
         assert!(read("").contains(r#""a": 1"#));
         assert_snapshot!(read("--for sglang"), @"
-        ! error: template.json: /fields/tool_calls/content: the content parser `python-call-list` is not in version 5.20 of the language: let it be read by transformers 5.24 or newer, or do without it
+        ! error: template.json: /fields/tool_calls/content: the content parser `python-call-list` is not in version 5.20 of the language: read it with transformers 5.24 or newer, or do without it
         exit 2
         ");
         assert_snapshot!(read("--for vlm"), @"
-        ! error: invalid value 'vlm' for '--for <PROFILE>': there is no profile `vlm`: did you mean `vllm`? (`unjinja port --list` shows all there are)
+        ! error: invalid value 'vlm' for '--for <PROFILE>': there is no profile `vlm`: did you mean `vllm`? (`unjinja port --list` lists them all)
         !
         ! For more information, try '--help'.
         exit 2
@@ -665,7 +665,7 @@ mod refused_templates {
     #[test]
     fn no_object() {
         assert_snapshot!(unjinja("parse -t cli/tests/cli/list.json"), @r#"
-        ! error: cli/tests/cli/list.json:1:1: a response template is an object, and this is an array: write `{"start_anchor": …, "fields": {…}}`
+        ! error: cli/tests/cli/list.json:1:1: a response template is an object, but this is an array: write `{"start_anchor": …, "fields": {…}}`
         exit 2
         "#);
     }
@@ -695,7 +695,7 @@ mod refused_templates {
     #[test]
     fn faults_in_a_tokenizer_configuration() {
         assert_snapshot!(unjinja("parse -t cli/tests/cli/tokenizer_config_faults.json"), @r"
-        ! error: cli/tests/cli/tokenizer_config_faults.json:7:60: /response_template/fields/thinking/strip: unknown key `strip`: it belongs into `content_args`
+        ! error: cli/tests/cli/tokenizer_config_faults.json:7:60: /response_template/fields/thinking/strip: unknown key `strip`: it belongs in `content_args`
         ! cli/tests/cli/tokenizer_config_faults.json:8:36: /response_template/fields/content/close_pattern: the pattern can't have a group without its `)`, as at its byte 7: write `\(` for a literal parenthesis
         exit 2
         ");
@@ -744,7 +744,6 @@ mod failures {
     /// The words for it are the system's.
     #[test]
     fn a_missing_file() {
-        let reason = fs::File::open("missing").expect_err("there is no such file");
         for arguments in [
             "parse -t missing",
             "parse -t examples/template.json --prefix missing",
@@ -752,8 +751,11 @@ mod failures {
             "parse -t examples/template.json missing",
             "parse --jsonl missing",
         ] {
-            let expected = format!("! error: missing: {reason}\nexit 2");
-            assert_eq!(unjinja(arguments).to_string(), expected, "{arguments}");
+            assert_eq!(
+                unjinja(arguments).to_string(),
+                "! error: missing: there is no such file: check the path\nexit 2",
+                "{arguments}"
+            );
         }
     }
 
@@ -894,6 +896,16 @@ mod failures {
     }
 
     #[test]
+    fn a_command_that_was_left_out() {
+        if cfg!(not(feature = "playground")) {
+            assert_snapshot!(unjinja("playground --port 8080"), @"
+            ! error: this program was built without the command `playground`: build the page with `playground/build`, and then the program with `cargo install --path cli --features playground`
+            exit 2
+            ");
+        }
+    }
+
+    #[test]
     fn no_command() {
         let printed = unjinja("");
         assert_eq!(
@@ -913,7 +925,7 @@ mod batches {
         {"id":"message","initial_events":[{"type":"region_open","field":"thinking"}],"events":[[{"type":"region_chunk","field":"thinking","text":"Hm.","dirty":false}],[{"type":"region_close","field":"thinking","value":"Hm."},{"type":"region_open","field":"content"},{"type":"region_chunk","field":"content","text":"Hello","dirty":false}],[{"type":"region_chunk","field":"content","text":"!","dirty":false},{"type":"region_close","field":"content","value":"Hello!"}]],"final_events":[],"message":{"role":"assistant","thinking":"Hm.","content":"Hello!"}}
         {"id":2,"initial_events":[],"events":[[{"type":"region_open","field":"n"},{"type":"region_chunk","field":"n","text":" 42 ","dirty":false}]],"final_events":[{"type":"region_close","field":"n","value":42}],"message":{"n":42}}
         {"id":"refused","load_error":"/fields: there are no fields: name at least one, such as `\"content\": {}`"}
-        {"id":"missing","load_error":"there is neither `response_template` nor `response_schema`, and none is given by `-t`"}
+        {"id":"missing","load_error":"there is neither `response_template` nor `response_schema`, and `-t` gives none"}
         {"id":"in the prefix","error":"field `n`, bytes 1 to 4 of the text since the anchor: \"one\" is not a whole number","error_at":"prefix"}
         {"id":"in a chunk","initial_events":[],"events":[[{"type":"region_open","field":"n"},{"type":"region_chunk","field":"n","text":"1","dirty":false},{"type":"region_close","field":"n","value":1}]],"error":"field `n`, bytes 4 to 7 of the text since the anchor: \"two\" is not a whole number","error_at":1}
         {"id":"in the end","initial_events":[],"events":[[{"type":"region_open","field":"n"},{"type":"region_chunk","field":"n","text":"1","dirty":false},{"type":"region_close","field":"n","value":1}],[{"type":"region_open","field":"n"},{"type":"region_chunk","field":"n","text":"two","dirty":false}]],"error":"field `n`, bytes 4 to 7 of the text since the anchor: \"two\" is not a whole number","error_at":"finalize"}
@@ -1214,17 +1226,26 @@ mod prompts {
     #[test]
     fn what_can_not_be_read() {
         let render = "render examples/chat_template.jinja --messages";
-        let reason = fs::File::open("missing").expect_err("there is no such file");
-        let missing = format!("missing: {reason}");
         for (messages, expected) in [
-            ("missing", missing.as_str()),
+            ("missing", "missing: there is no such file: check the path"),
+            (
+                "cli/tests/cli/no_messages.json",
+                "cli/tests/cli/no_messages.json: messages[1]: expected an object, found a number: \
+                 write it as {\"role\": \"user\", \"content\": …}",
+            ),
             (
                 "examples/template.json",
                 "examples/template.json: expected a list of messages, found an object",
             ),
             (
                 "cli/tests/cli/broken.json",
-                "cli/tests/cli/broken.json:5:5: this is not JSON: expected `,` or `}`",
+                "cli/tests/cli/broken.json:5:5: this is not JSON: expected `,` or `}`: \
+                 give a JSON list of messages, or a request with `messages`",
+            ),
+            (
+                "examples/messages.json --tools cli/tests/cli/broken.json",
+                "cli/tests/cli/broken.json:5:5: this is not JSON: expected `,` or `}`: \
+                 give a JSON list of tools, or a request with `tools`",
             ),
             (
                 "cli/tests/cli/empty.json",
@@ -1369,7 +1390,7 @@ mod prompts {
         {"id":"invalid","error":"unexpected end of block (line 1 of the template)\n   |\n 1 | {% if %}\n   |       ^^"}
         {"id":"without a template","error":"there is no `chat_template`"}
         {"id":"without messages","error":"there is no list of `messages`"}
-        {"id":"no time","error":"`now`: this is no time: write it as 2026-01-15T12:00:00"}
+        {"id":"no time","error":"`now`: this is not a time: write it as 2026-01-15T12:00:00"}
         {"id":null,"text":"nobody's"}
         exit 0
         "#);
@@ -1831,16 +1852,16 @@ mod manual_pages {
         let shown = shown.map(|(heading, lines)| format!("{heading}\n{}\n", lines.join("\n")));
         assert_snapshot!(shown.collect::<String>(), @r"
         DESCRIPTION
-        Print a script by which a shell completes unjinja\*(Aqs commands and options
+        Print a script with which a shell completes unjinja\*(Aqs commands and options
         .PP
-        The next shell that is started knows them. Print them again when unjinja is updated.
+        They take effect in the next shell. Print them again whenever unjinja is updated.
         EXAMPLES
         .nf
-        bash, where the package bash\-completion is installed:
+        bash, with the package bash\-completion installed:
           mkdir \-p \(ti/.local/share/bash\-completion/completions
           unjinja completions bash > \(ti/.local/share/bash\-completion/completions/unjinja
 
-        zsh, in a folder that \(ti/.zshrc has to name before it calls compinit: fpath=(\(ti/.zfunc $fpath)
+        zsh, in a folder that \(ti/.zshrc names before it calls compinit: fpath=(\(ti/.zfunc $fpath)
           mkdir \-p \(ti/.zfunc
           unjinja completions zsh > \(ti/.zfunc/_unjinja
 
@@ -1851,7 +1872,7 @@ mod manual_pages {
         EXIT CODES
         .nf
         0  the script is printed
-        2  wrong usage: the shell is not known
+        2  wrong usage: unknown shell
         .fi
         ");
     }
@@ -1963,15 +1984,20 @@ fn without_seconds(text: &str) -> &str {
     end.map_or(text, |end| &text[..end])
 }
 
-/// The README, and the pages of `docs/`, each with its path.
+/// The README, the pages of `docs/`, and those about the code, each with its path.
 fn pages() -> Vec<(PathBuf, String)> {
-    let folder = fs::read_dir(root().join("docs")).expect("there are documents");
-    let files = folder.map(|file| file.expect("the folder can be read").path());
-    let mut files: Vec<PathBuf> = files
-        .filter(|file| file.extension().is_some_and(|extension| extension == "md"))
-        .collect();
+    let mut files = Vec::new();
+    for folder in ["docs", "docs/internals"] {
+        let folder = fs::read_dir(root().join(folder)).expect("there are documents");
+        let entries = folder.map(|file| file.expect("the folder can be read").path());
+        files.extend(
+            entries.filter(|file| file.extension().is_some_and(|extension| extension == "md")),
+        );
+    }
     files.sort();
-    files.insert(0, root().join("README.md"));
+    for page in ["CONTRIBUTING.md", "ARCHITECTURE.md", "README.md"] {
+        files.insert(0, root().join(page));
+    }
     let read = |file: &PathBuf| fs::read_to_string(file).expect("the file is there");
     files
         .iter()
@@ -2065,6 +2091,66 @@ fn links_lead_somewhere() {
     assert!(followed > 50, "there are links");
 }
 
+/// `ARCHITECTURE.md` names a test for each invariant, with the file that has it.
+#[test]
+fn the_tests_that_hold_invariants_exist() {
+    let page = fs::read_to_string(root().join("ARCHITECTURE.md")).expect("it is there");
+    let mut named = 0;
+    for link in page.split("[`").skip(1) {
+        let (name, rest) = link.split_once("`](").expect("a name leads to its file");
+        let file = rest.split(')').next().unwrap_or_default();
+        let text = fs::read_to_string(root().join(file)).expect(file);
+        let declaration = format!("fn {name}(");
+        let (before, _) = text
+            .split_once(&declaration)
+            .unwrap_or_else(|| panic!("{file} has no test {name}"));
+        let attributes = before.rsplit("}\n").next().unwrap_or_default();
+        assert!(attributes.contains("#[test]"), "{name} is no test");
+        named += 1;
+    }
+    assert!(named > 20, "invariants are named");
+}
+
+/// What the pages about the code call a file is the end of a path that there is.
+#[test]
+fn the_pages_about_the_code_name_files_that_exist() {
+    fn collect(folder: &Path, paths: &mut Vec<String>) {
+        for entry in fs::read_dir(folder).expect("a folder").flatten() {
+            let (path, name) = (entry.path(), entry.file_name());
+            let is_ours = !["target", "node_modules", ".git"].contains(&&*name.to_string_lossy());
+            match path.is_dir() {
+                true if is_ours => collect(&path, paths),
+                true => (),
+                false => paths.push(path.to_string_lossy().replace('\\', "/")),
+            }
+        }
+    }
+    let mut paths = Vec::new();
+    collect(root(), &mut paths);
+    let about_code = ["internals", "ARCHITECTURE.md", "CONTRIBUTING.md"];
+    let mut named = 0;
+    for (path, page) in pages() {
+        if !about_code
+            .iter()
+            .any(|part| path.iter().any(|of| of == *part))
+        {
+            continue;
+        }
+        for name in page.split('`').skip(1).step_by(2) {
+            let is_pattern =
+                name.contains(char::is_whitespace) || name.contains(char::is_uppercase);
+            let is_source = [".rs", ".py", ".ts"].iter().any(|end| name.ends_with(end));
+            if is_source && !is_pattern {
+                let end = format!("/{name}");
+                let exists = paths.iter().any(|path| path.ends_with(&end));
+                assert!(exists, "{}: {name}", path.display());
+                named += 1;
+            }
+        }
+    }
+    assert!(named > 100, "files are named");
+}
+
 mod warnings {
     use super::*;
 
@@ -2125,7 +2211,7 @@ mod warnings {
     #[test]
     fn a_chat_template_is_not_taken_for_a_response_template() {
         assert_snapshot!(unjinja("parse -t examples/chat_template.jinja"), @"
-        ! error: examples/chat_template.jinja: this looks like a chat template, where a response template was expected: derive one from the chat template that is there, with `unjinja derive examples/chat_template.jinja -o response_template.json`
+        ! error: examples/chat_template.jinja: this looks like a chat template, where a response template was expected: derive one from the chat template in it, with `unjinja derive examples/chat_template.jinja -o response_template.json`
         exit 2
         ");
     }
@@ -2138,7 +2224,7 @@ mod warnings {
           "role": "assistant",
           "content": "Hello!"
         }
-        ! warning: examples/messages.json: /0: this is no tool, for it has no `name`: write each as {"type": "function", "function": {"name": …, "parameters": …}} (and 2 more like that)
+        ! warning: examples/messages.json: /0: this is not a tool: it has no `name`: write each as {"type": "function", "function": {"name": …, "parameters": …}} (and 2 more like that)
         exit 0
         "#);
     }

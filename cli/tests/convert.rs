@@ -143,7 +143,7 @@ fn what_needs_events_says_why_a_schema_will_not_do() {
     assert_snapshot!(unjinja(&folder, "parse -t schema.json output.txt --events"));
     let fixture = "response_template: schema.json\ncases:\n  - name: a\n    output: b\n    message: {content: b}\n";
     fs::write(folder.join("a.fixture.yaml"), fixture).unwrap();
-    let why = "reads whole texts alone, and reports no events and no regions: bring it over with `unjinja convert`";
+    let why = "reads whole texts alone, and reports no events and no regions: convert it with `unjinja convert`";
     assert!(unjinja(&folder, "check a.fixture.yaml").contains(why));
     let opened = Target::new(folder.join("schema.json").display().to_string()).load(None);
     assert!(opened.unwrap_err().message.contains(why));

@@ -250,7 +250,7 @@ fn what_can_not_be_recovered_is_reported() {
                  not recovered: a thought, a text and a call: thinking is "One moment, I look it up.", not "They ask about the tide.\n\nA table would tell, so I look there."
                    the prompt ends  "<user>zq012question<end><assistant>"
                    the output is    "<think>They ask about the tide.\n\nA table would tell, so I look there.</think><think>One moment, I look it up.</think><call>{\"name\": \"read_tide\", \"arguments\": {\""…
-                   no other message was found that the chat template writes so
+                   no other message was found that the chat template writes like this
                  not expressible: a text and two calls: thinking is "One moment, I look it up.", not ""
                    the prompt ends  "<user>zq012question<end><assistant>"
                    the output is    "<think>One moment, I look it up.</think><call>{\"name\": \"find_pages\", \"arguments\": {\"words\": \"spring tide\", \"most\": 3}}</call><call>{\"name\": \"read_tide\", \"argume"…
@@ -316,7 +316,7 @@ fn outputs_of_the_model_show_what_the_chat_template_does_not_write() {
     ];
     let refused = unjinja(&folder, &several);
     assert_eq!(refused.code, 2);
-    assert_snapshot!(refused.stderr, @"error: `--outputs` holds what one model has written: derive for one source at a time");
+    assert_snapshot!(refused.stderr, @"error: `--outputs` are those of one model: derive from one source at a time");
 }
 
 /// A turn that ends with a token of the model.
@@ -331,7 +331,7 @@ fn a_token_that_nobody_gave_is_missed_where_turns_hold_it() {
     let lines: Vec<&str> = outcome.stderr.lines().take(2).collect();
     assert_snapshot!(lines.join("\n"), @"
     chat.jinja
-      missing    the chat template writes `eos_token` into the assistant's turn, and nobody has said what it is, so what is found is not what the model writes: give it with `--eos-token`, or put the model's tokenizer_config.json beside the template
+      missing    the chat template writes `eos_token` into the assistant's turn, but it is not set, so what is found is not what the model writes: give it with `--eos-token`, or put the model's tokenizer_config.json beside the template
     ");
     let several = unjinja(
         &folder,
@@ -375,9 +375,9 @@ fn plain_values_are_tried_for_variables_that_nobody_gave() {
     let lines: Vec<&str> = outcome.stderr.lines().take(4).collect();
     assert_snapshot!(lines.join("\n"), @r#"
     chat.jinja
-      assumed    `style` is taken to be `""`, for nobody gave it: give it with `--var NAME=VALUE`
-      assumed    `flags` is taken to be `false`, for nobody gave it: give it with `--var NAME=VALUE`
-      assumed    `count` is taken to be `0`, for nobody gave it: give it with `--var NAME=VALUE`
+      assumed    `style` is not set, so `""` is assumed: set it with `--var NAME=VALUE`
+      assumed    `flags` is not set, so `false` is assumed: set it with `--var NAME=VALUE`
+      assumed    `count` is not set, so `0` is assumed: set it with `--var NAME=VALUE`
     "#);
 
     // No plain value has a name with a first part; and there is no plain token.
@@ -453,7 +453,7 @@ fn what_is_there_is_checked_by_what_it_means() {
     assert_eq!(run(&[]).code, 0);
     assert_snapshot!(check().all(), @"
     ---
-    there.json: the response template that is there is the same
+    there.json: the existing response template is the same
     exit 0
     ");
 
@@ -466,7 +466,7 @@ fn what_is_there_is_checked_by_what_it_means() {
     .unwrap();
     assert_snapshot!(check().all(), @"
     ---
-    there.json: the response template that is there reads all of 2356 texts as the derived one does
+    there.json: the existing response template reads all of 2356 texts as the derived one does
     exit 0
     ");
     let outcome = run(&["--diff"]);
@@ -475,7 +475,7 @@ fn what_is_there_is_checked_by_what_it_means() {
     fs::write(&file, written.replace("(?:</call>|<end>)", "</call>")).unwrap();
     assert_snapshot!(check().all(), @r#"
     ---
-    there.json: the response template that is there reads 6 of 2356 texts otherwise than the derived one, such as "<call>{\"\":\"\",\"\":{}}<end>": look at the difference with `--diff`, and replace it with `-o there.json --force`
+    there.json: the existing response template reads 6 of 2356 texts differently from the derived one, such as "<call>{\"\":\"\",\"\":{}}<end>": look at the difference with `--diff`, and replace it with `-o there.json --force`
     exit 1
     "#);
     assert_eq!(run(&["--diff"]).code, 1);
@@ -488,7 +488,7 @@ fn what_is_there_is_checked_by_what_it_means() {
     assert_eq!(outcome.code, 1);
     for said in [
         "there.json: `<end>` closed `content`, and is in no rendering; `<stop>` closes it now\n",
-        "there.json: look first whether the chat template is to be so; if it is, replace the response template with `-o there.json --force`\n",
+        "there.json: check first whether this change of the chat template is intended; if it is, replace the response template with `-o there.json --force`\n",
     ] {
         assert!(outcome.stderr.contains(said), "{}", outcome.stderr);
     }
@@ -497,7 +497,7 @@ fn what_is_there_is_checked_by_what_it_means() {
     fs::write(&file, "{}").unwrap();
     assert_snapshot!(check().all(), @r#"
     ---
-    there.json: the response template that is there is refused: there are no `fields`: name at least one, such as `"content": {}`
+    there.json: the existing response template is refused: there are no `fields`: name at least one, such as `"content": {}`
     there is no `start_anchor`: give the text that begins the assistant's message in a prompt, or a `start_anchor_pattern`: look at the difference with `--diff`, and replace it with `-o there.json --force`
     exit 1
     "#);
@@ -520,7 +520,7 @@ fn what_is_in_the_configuration_may_be_written_again() {
     assert_eq!(run(&["--write"]).code, 0);
     assert_snapshot!(run(&["--check"]).all(), @"
     ---
-    tokenizer_config.json: the response template that is there is the same
+    tokenizer_config.json: the existing response template is the same
     exit 0
     ");
     // The order of keys is no difference.
@@ -532,7 +532,7 @@ fn what_is_in_the_configuration_may_be_written_again() {
     fs::write(&path, &reordered).unwrap();
     assert_snapshot!(run(&["--write"]).all(), @"
     ---
-    tokenizer_config.json: the response template that is there is the same
+    tokenizer_config.json: the existing response template is the same
     exit 0
     ");
     assert_eq!(fs::read_to_string(&path).unwrap(), reordered);
@@ -739,7 +739,7 @@ fn the_template_goes_into_the_configuration_it_came_from() {
     fs::write(&path, &other).unwrap();
     let outcome = unjinja(&folder, &["derive", ".", "--write", "-q"]);
     assert_eq!(outcome.code, 2);
-    assert_snapshot!(outcome.stderr, @"error: ./tokenizer_config.json: there is a `response_template` already: look at the difference with `--diff`, and replace it with `--force`");
+    assert_snapshot!(outcome.stderr, @"error: ./tokenizer_config.json: it already has a `response_template`: see the difference with `--diff`, and replace it with `--force`");
     assert_eq!(fs::read_to_string(&path).unwrap(), other);
     let outcome = unjinja(&folder, &["derive", ".", "--write", "--force", "-q"]);
     assert_eq!(outcome.code, 0, "{}", outcome.stderr);

@@ -58,7 +58,7 @@ fn a_format_that_is_not_read_in_all_its_turns_is_named() {
     .unwrap();
     let printed = program::unjinja(folder.path(), "grammar lines.jinja --tools tools.json", "");
     let warning = "warning: the response template that `unjinja derive` finds reads 16 of 18 renderings: \
-                   what a grammar allows may be read otherwise";
+                   what a grammar allows may be read differently";
     assert!(printed.contains(warning), "{printed}");
 }
 

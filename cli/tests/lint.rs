@@ -111,7 +111,7 @@ fn a_code_or_a_name_is_explained() {
     assert_eq!(explained, unjinja_lint(root(), "--explain unknown-field"));
     assert_snapshot!(explained);
     assert_snapshot!(unjinja_lint(root(), "--explain U999"), @r"
-    ! error: there is no lint `U999`: `unjinja lint --list` shows all there are
+    ! error: there is no lint `U999`: `unjinja lint --list` lists them all
     exit 2
     ");
 }
@@ -520,8 +520,8 @@ fn versions_that_read_a_template_otherwise_are_named_with_a_text() {
     let folder = folder("versions", &[("keys.json", &keys), ("calls.json", &calls)]);
     let said = unjinja_lint(&folder, "keys.json calls.json --versions");
     for expected in [
-        "keys.json: language 5.24: taken, and no text was found that is read otherwise",
-        "keys.json: language 5.13 to 5.20: taken, but \"<x>{a :1}</x>\" is read as an error",
+        "keys.json: language 5.24: accepted; no text was found that is read differently",
+        "keys.json: language 5.13 to 5.20: accepted, but \"<x>{a :1}</x>\" is read as an error",
         "calls.json: language 5.13 to 5.20: refused: /fields/x/content: the content parser `python-call-list`",
     ] {
         assert!(said.contains(expected), "{expected} is not in\n{said}");

@@ -94,6 +94,16 @@ fn tags_are_printed_with_what_they_were_tried_on() {
 }
 
 #[test]
+fn boundaries_are_literals_that_find_what_the_mask_has() {
+    let folder = scratch("boundaries");
+    assert_snapshot!(unjinja(&folder, "mask chat.jinja --boundaries"), @"");
+    // Two markers end a turn, and no literal is both.
+    let two = CHAT_TEMPLATE.replace("'<end>", "('<stop>' if loop.last else '<end>') + '");
+    fs::write(folder.join("two.jinja"), two).unwrap();
+    assert_snapshot!(unjinja(&folder, "mask two.jinja --boundaries"), @"");
+}
+
+#[test]
 fn where_no_tags_can_be_written_nothing_is() {
     let folder = scratch("untaggable");
     let collecting = "{% set all = namespace(text='') %}{% for m in messages %}\

@@ -69,7 +69,7 @@ fn a_template_is_derived_stepped_through_broken_and_mended() {
     session.wait_for("the last good one stays in use: written.json:3:3");
     session.wait_for("11 pass");
     fs::remove_file(&file).unwrap();
-    session.wait_for("the last good one stays in use: written.json: No such file");
+    session.wait_for("the last good one stays in use: written.json: there is no such file");
     fs::write(&file, &good).unwrap();
     session.wait_for("every sample is read as well as before");
 

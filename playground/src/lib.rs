@@ -63,7 +63,7 @@ impl Playground {
             "read" => self.with_replayed(|replayed| replay::read_on(replayed, request)),
             "outcome" => self.with_replayed(|replayed| replay::outcome(replayed)),
             "look" => self.with_replayed(|replayed| replay::look(replayed, request)),
-            other => Err(format!("nobody knows how to do `{other}`")),
+            other => Err(format!("there is no request `{other}`")),
         }
     }
 

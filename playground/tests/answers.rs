@@ -318,5 +318,5 @@ fn a_chat_template_is_mended() {
     assert_eq!(outcomes.len(), 3);
     request.insert("faults", Value::from_iter(["thoughts"]));
     let error = ask_once(&request.into()).unwrap_err();
-    assert!(error.contains("nothing is known of `thoughts`"), "{error}");
+    assert!(error.contains("there is no fault `thoughts`"), "{error}");
 }

@@ -11,7 +11,8 @@ use pyo3::types::{PyDict, PyList};
 use unjinja::analysis::Capabilities;
 use unjinja::chat_template::{ChatTemplate, LoadOptions, RenderError, RenderInput, Source};
 use unjinja::conversation::{
-    ConversationReader, HeaderSide, Marking, MaskError, MaskPolicy, Proof,
+    ConversationReader, HeaderSide, Marking, MaskError, MaskPolicy, Proof, RoleBoundary,
+    role_boundaries,
 };
 use unjinja::derive::{DeriveOptions, ModelOutput, derive};
 use unjinja::format::Format;
@@ -257,6 +258,16 @@ impl PyChatTemplate {
         Ok(marking.map_err(fail)?.tagged().to_owned())
     }
 
+    /// The literals between which the assistant's turns lie.
+    fn role_boundaries<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let (template, base) = self.cloned();
+        let boundaries = interruptible(py, move || role_boundaries(&template, &base))?;
+        let fail = |error| Kind::Mask.exception(py, named(&self.template, error));
+        let boundaries = boundaries.map_err(fail)?;
+        let values = boundaries.iter().map(RoleBoundary::to_value);
+        list_to_python(py, &values.collect::<Vec<Value>>())
+    }
+
     /// A grammar, and what it does not hold.
     #[pyo3(signature = (tools=None, *, format="gbnf", tool_choice="auto", reasoning="auto", parallel=true, prefix=""))]
     #[expect(clippy::too_many_arguments, reason = "they are named in Python")]
@@ -485,7 +496,7 @@ fn variables_of(variables: &Bound<'_, PyAny>) -> PyResult<Object> {
 
 fn base(now: Option<&str>, variables: Option<&Bound<'_, PyAny>>) -> PyResult<RenderInput> {
     let wrong =
-        |_| PyValueError::new_err("`now`: this is no time: write it as 2026-01-15T12:00:00");
+        |_| PyValueError::new_err("`now`: this is not a time: write it as 2026-01-15T12:00:00");
     let now = now.map(str::parse::<DateTime>).transpose().map_err(wrong)?;
     let variables = variables.map(variables_of).transpose()?.unwrap_or_default();
     Ok(RenderInput {

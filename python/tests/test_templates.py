@@ -237,7 +237,7 @@ def test_a_chat_template_is_linted_and_mended():
     # What mends the one mends the other.
     assert "mended" in verdicts.values() and "left" not in verdicts.values()
     assert "J019" not in {complaint["code"] for complaint in unjinja.lint_chat_template(mended.template)}
-    with pytest.raises(ValueError, match="nothing is known of `thoughts`"):
+    with pytest.raises(ValueError, match="there is no fault `thoughts`"):
         unjinja.mend(FAULTY, ["thoughts"])
 
 

@@ -30,11 +30,11 @@ impl Guard {
     pub(crate) fn refuse_pages(&self, headers: &HeaderMap) -> Result<(), Fault> {
         let host = text(headers, header::HOST);
         if !self.is_known_by(host) {
-            let message = format!("the server is not known by the name {host:?}: see `--host`");
+            let message = format!("the server does not answer to the name {host:?}: see `--host`");
             return Err(Fault::new(StatusCode::MISDIRECTED_REQUEST, message));
         }
         if headers.contains_key(header::ORIGIN) {
-            let message = "this is for programs: pages in a browser are not answered";
+            let message = "this is for programs: requests from web pages are refused";
             return Err(Fault::new(StatusCode::FORBIDDEN, message));
         }
         Ok(())

@@ -1,8 +1,8 @@
-//! A server in front of any completion endpoint, which answers as the services do that clients are written for.
+//! A server in front of any completion endpoint, which answers with the interfaces of OpenAI and Anthropic.
 //!
-//! An engine takes a prompt and gives a text. Of the model's chat template, the server makes the prompt of a conversation, a grammar of
-//! what the model may write, and the response template that reads what it writes: so there are thoughts, texts and calls, whole and
-//! streamed, as [Chat Completions], [Responses] and [Messages] have them, whatever the engine's own parser knows of the model.
+//! An engine takes a prompt and gives a text. From the model's chat template, the server makes the prompt of a conversation, a grammar of
+//! what the model may write, and the response template that reads what it writes. So there are thoughts, texts and calls, whole and
+//! streamed, as [Chat Completions], [Responses] and [Messages] have them, whatever the engine's own parser knows about the model.
 //!
 //! ```no_run
 //! use unjinja::chat_template::ChatTemplate;

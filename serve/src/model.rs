@@ -137,16 +137,17 @@ impl Model {
         match (constraint, demand) {
             (Ok(constraint), _) => ready.constraint = Some(constraint),
             (Err(why), Some(param)) if !holding.best_effort => {
-                let remedy = "The server asks for it all the same, and holds no answer to it, with `--best-effort`";
+                let remedy = "With `--best-effort`, the server passes the request on and does not enforce this";
                 return Err(Fault::of(
                     param,
-                    format!("no answer can be held to that: {why}. {remedy}"),
+                    format!("this can't be enforced: {why}. {remedy}"),
                 ));
             }
             (Err(why), _) => {
                 let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
                 if !told.contains(&why) && told.len() < KEPT {
-                    ready.warning = Some(format!("answers are not held by a grammar: {why}"));
+                    ready.warning =
+                        Some(format!("answers are not constrained by a grammar: {why}"));
                     told.push(why);
                 }
             }

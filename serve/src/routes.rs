@@ -49,7 +49,7 @@ pub(crate) fn routes(shared: Arc<Shared>) -> Router {
             refusal(APIS[0], &Fault::new(StatusCode::NOT_FOUND, message))
         })
         .method_not_allowed_fallback(async || {
-            let message = "this is no way to ask here: requests are sent with POST";
+            let message = "this method is not allowed: send requests with POST";
             let status = StatusCode::METHOD_NOT_ALLOWED;
             refusal(APIS[0], &Fault::new(status, message))
         })

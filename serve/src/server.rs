@@ -53,7 +53,7 @@ pub enum ServeError {
         error: io::Error,
     },
     /// The system has no room for it.
-    #[error("can't begin: {0}")]
+    #[error("can't start: {0}")]
     System(#[from] io::Error),
 }
 
@@ -190,7 +190,7 @@ async fn template_of(upstream: &Upstream) -> Result<ChatTemplate, ServeError> {
         let telling = ENGINES.iter().filter(|engine| engine.template.is_some());
         let telling: Vec<&str> = telling.map(|engine| engine.name).collect();
         return Err(ServeError::Model(format!(
-            "the upstream, which is taken for `{}`, tells no chat template, as {} does: give the model with `--model SOURCE`",
+            "the upstream, which is taken for `{}`, reports no chat template, as {} does: give the model with `--model SOURCE`",
             upstream.engine.name,
             telling.join(", ")
         )));
@@ -245,7 +245,7 @@ async fn accept(
         });
     }
     drop(listener);
-    tell("ending: what has begun is answered; once more ends it at once");
+    tell("stopping: running requests are answered; once more stops at once");
     let mut again = Box::pin(told_to_end()?);
     tokio::select! {
         () = graceful.shutdown() => {}

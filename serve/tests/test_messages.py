@@ -158,7 +158,7 @@ IMAGE = {"type": "image", "source": {"type": "base64", "media_type": "image/png"
         ({"messages": [{"role": "bird", "content": "x"}]}, "expected user or assistant, found bird"),
         (
             {"messages": [{"role": "user", "content": "x"}, {"role": "assistant", "content": "y"}]},
-            "no answer is begun for the model here",
+            "answers can't be begun for the model here",
         ),
         ({"max_tokens": 0}, "`max_tokens`: expected a whole number from 1 on, found 0"),
         ({"tools": [{"type": "web_search_20250305", "name": "w"}]}, "there are only the client's own"),

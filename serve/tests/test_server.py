@@ -148,12 +148,12 @@ def test_what_the_upstream_refuses_is_passed_on(client, engine, status, text, er
 GARBAGE = {
     "no JSON": (b"data: {\n\n", "the upstream sends no JSON"),
     "another type": (b'data: {"content": 3}\n\n', "the upstream sends a number at /content"),
-    "a list": (b"data: []\n\n", "the upstream has ended amid its answer"),
-    "nothing": (b"", "the upstream has ended amid its answer"),
+    "a list": (b"data: []\n\n", "the upstream stopped within its answer"),
+    "nothing": (b"", "the upstream stopped within its answer"),
     "an error": (b'data: {"error": {"message": "out of memory"}}\n\n', "out of memory"),
     "an error as an event": (b'error: {"message": "out of memory"}\n\n', "out of memory"),
     "half of a line": (b'data: {"content": "Ye', "the upstream sends no JSON"),
-    "bytes": (b"\xff\xfe\x00" * 50, "the upstream has ended amid its answer"),
+    "bytes": (b"\xff\xfe\x00" * 50, "the upstream stopped within its answer"),
 }
 
 
@@ -178,10 +178,10 @@ def test_lines_are_read_however_they_are_cut(client, engine):
 
 def test_an_upstream_that_breaks_off_is_an_error(client, engine):
     engine.text, engine.cut_after = "A long answer, which nobody will see.", 3
-    with pytest.raises(openai.InternalServerError, match="the upstream has ended amid its answer"):
+    with pytest.raises(openai.InternalServerError, match="the upstream stopped within its answer"):
         ask(client)
     stream, text = ask(client, stream=True), ""
-    with pytest.raises(openai.APIError, match="the upstream has ended amid its answer"):
+    with pytest.raises(openai.APIError, match="the upstream stopped within its answer"):
         for chunk in stream:
             text += chunk.choices[0].delta.content or ""
     assert engine.text.startswith(text) and text
@@ -214,7 +214,7 @@ def test_what_keeps_it_from_beginning_is_told(source, plain_engine, llama, tmp_p
     for arguments, expected in [
         (["--upstream", "http://127.0.0.1:1", "--model", source], "With `--engine NAME` it is not asked what it is"),
         (["--upstream", plain_engine.url], "tells no chat template, as llama.cpp does: give the model with `--model SOURCE`"),
-        (["--upstream", "nowhere", "--model", source], "nowhere: this is no address: write it as http://127.0.0.1:8080"),
+        (["--upstream", "nowhere", "--model", source], "nowhere: this is not an address: write it as http://127.0.0.1:8080"),
         (["--upstream", "https://127.0.0.1:1", "--model", source], "127.0.0.1:1: "),
         (["--upstream", llama.url, "--listen", "127.0.0.1:99999"], "can't listen at 127.0.0.1:99999"),
         (["--upstream", llama.url, "--record", tmp_path], str(tmp_path)),

@@ -33,8 +33,8 @@ impl MissingToken {
     /// The message, with names of the caller for what it advises to make use of.
     pub fn explain(&self, words: impl Fn(Remedy) -> &'static str) -> String {
         format!(
-            "the chat template writes `{}` into the assistant's turn, and nobody has said what it \
-             is, so what is found is not what the model writes: {}",
+            "the chat template writes `{}` into the assistant's turn, but it is not set, so what is \
+             found is not what the model writes: {}",
             self.name,
             how_to_give(&self.name, words)
         )

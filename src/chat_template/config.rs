@@ -47,7 +47,7 @@ impl Config {
                 &name,
                 &text,
                 "",
-                format!("expected an object, and this is {}", other.type_name()),
+                format!("expected an object, but this is {}", other.type_name()),
             )),
             Err(error) => Err(LoadError::NotJson { name, error }),
         }
@@ -135,7 +135,7 @@ impl Config {
                 None => format!("{what} can't hold half a surrogate pair: write `\\u` in pairs"),
             },
             other => format!(
-                "{what} should be a string, and this is {}",
+                "{what} should be a string, but this is {}",
                 other.type_name()
             ),
         };

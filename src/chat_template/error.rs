@@ -31,7 +31,7 @@ pub enum LoadError {
         not_a_model: &'static str,
     },
     /// A file can't be read.
-    #[error("{name}: {error}")]
+    #[error("{name}: {}", crate::files::refused(error))]
     Read {
         /// The file.
         name: String,
@@ -244,7 +244,7 @@ pub enum HubFault {
     /// The hub knows who asks, but does not hand out the model.
     #[error(
         "{endpoint} does not let you have it: accept the model's conditions on its page, \
-         and see that HF_TOKEN may read it"
+         and make sure that HF_TOKEN may read it"
     )]
     Forbidden {
         /// The hub that was asked.
@@ -312,7 +312,7 @@ fn no_template(
     let mut message = format!("{name}: there is no chat template in it: {advice}");
     if only_cached {
         message += &format!(
-            "; only the cache was looked at, so try again without {} or HF_HUB_OFFLINE",
+            "; only the cache was searched, so try again without {} or HF_HUB_OFFLINE",
             words(Remedy::Offline)
         );
     }
@@ -345,7 +345,9 @@ fn no_connection(endpoint: &str, cause: &str, words: impl Fn(Remedy) -> &'static
 
 fn unauthorized(endpoint: &str, has_token: bool) -> String {
     if has_token {
-        format!("{endpoint} does not accept the token: see that HF_TOKEN is right and not expired")
+        format!(
+            "{endpoint} does not accept the token: make sure that HF_TOKEN is right and not expired"
+        )
     } else {
         format!(
             "{endpoint} has no such model, or it is a private one: check the spelling, \

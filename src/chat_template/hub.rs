@@ -356,7 +356,7 @@ impl Job {
             }
             HFError::Request { .. } | HFError::Json(_) => {
                 return self.other(format!(
-                    "this does not answer as a hub does, so see that HF_ENDPOINT is right \
+                    "this does not answer like a hub, so check HF_ENDPOINT \
                      ({cause})"
                 ));
             }

@@ -78,7 +78,7 @@ impl Fixture {
     /// What would be wrong with the fixture if it had the case as well.
     fn objection(&self, case: &Case) -> Option<Diagnostic> {
         if let Some((_, position)) = self.names().find(|(name, _)| *name == case.name) {
-            let message = format!("there is a case called `{}` already", case.name);
+            let message = format!("a case called `{}` already exists", case.name);
             let fault = Diagnostic::new(message)
                 .at_position(position)
                 .with_remedy(format!("call this one `{}`", self.free_name(&case.name)));
@@ -95,13 +95,13 @@ impl Fixture {
     fn no_place(&self, entry: &Value) -> Diagnostic {
         let (message, remedy) = match self.document.can_hold(entry) {
             true => (
-                "no case can be written behind the last one without changing another",
-                "write out what stands for others by `*`, and a line end at the end of the file, \
-                 or take another fixture",
+                "no case can be written after the last one without changing another",
+                "write out aliases (`*`), end the file with a line end, or choose another \
+                 fixture",
             ),
             false => (
                 "the case has half a character in it, which YAML can't hold",
-                "put it into a fixture of JSON",
+                "put it into a JSON fixture",
             ),
         };
         Diagnostic::new(message)
@@ -253,15 +253,14 @@ mod tests {
             ..case("new", "{}")
         };
         let half = case("new", r#"{"content": "\ud800"}"#);
-        let no_place = "no case can be written behind the last one without changing another: write \
-                        out what stands for others by `*`, and a line end at the end of the file, \
-                        or take another fixture";
+        let no_place = "no case can be written after the last one without changing another: write \
+                        out aliases (`*`), end the file with a line end, or choose another fixture";
         let keeps_blank_lines = "cases:\n  - name: a\n    output: |+\n      x";
         for (text, new, expected) in [
             (
                 a_case,
                 case("a", "{}"),
-                ":3:5: there is a case called `a` already: call this one `a (2)`".to_owned(),
+                ":3:5: a case called `a` already exists: call this one `a (2)`".to_owned(),
             ),
             (
                 a_case,
@@ -272,7 +271,7 @@ mod tests {
                 a_case,
                 half,
                 ":2:1: the case has half a character in it, which YAML can't hold: put it into a \
-                 fixture of JSON"
+                 JSON fixture"
                     .into(),
             ),
             (variables, case("new", "{}"), format!(":3:1: {no_place}")),

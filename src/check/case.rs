@@ -139,7 +139,7 @@ impl Failure {
             }
             Failure::NoAnchor => {
                 "the template's anchor is not in the prompt, so all of it is read \
-                 as part of the message: mend the one or the other, or leave `prefix` out"
+                 as part of the message: fix one of them, or leave out `prefix`"
                     .into()
             }
             Failure::NothingExpected(_) => format!(
@@ -147,15 +147,15 @@ impl Failure {
                  what comes out",
                 words(Remedy::Update)
             ),
-            Failure::Reads { .. } => "the conversation is not read as was expected".into(),
+            Failure::Reads { .. } => "the conversation is not read as expected".into(),
             Failure::Written { .. } => {
-                "the model writes something else of the conversation than was expected".into()
+                "the model writes another part of the conversation than expected".into()
             }
             Failure::Renders { expected, actual } => difference(expected, actual),
             Failure::NotRendered(why) => format!("the chat template does not render this: {why}"),
             Failure::NotRead(why) => format!("the conversation can't be read: {why}"),
             Failure::NotMasked(why) => {
-                format!("it can't be told what of the conversation the model writes: {why}")
+                format!("it can't be told which part of the conversation the model writes: {why}")
             }
             Failure::NoConversationExpected { key, .. } => format!(
                 "the case says nothing of what it expects: write `{key}`, or let {} write what comes \

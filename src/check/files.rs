@@ -32,12 +32,10 @@ pub(super) fn read_text(path: &Path) -> Result<String, Diagnostic> {
 
 /// What the error of the system means, for people.
 fn refused(error: &io::Error) -> Diagnostic {
-    let fault = Diagnostic::new(format!("can't be read: {error}"));
     match error.kind() {
-        io::ErrorKind::NotFound => {
-            fault.with_remedy("look at the path; in a fixture, it begins at the fixture's folder")
-        }
-        _ => fault,
+        io::ErrorKind::NotFound => Diagnostic::new("there is no such file")
+            .with_remedy("check the path; in a fixture, it is relative to the fixture's folder"),
+        _ => Diagnostic::new(format!("can't be read: {error}")),
     }
 }
 

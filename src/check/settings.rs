@@ -98,7 +98,7 @@ impl Settings {
                 Ok(file) if file.is_file() => read_text(&path, MAX_FILE)
                     .map_err(|error| format!("can't be read: {}", error.fault)),
                 // A pipe or a device may never end.
-                Ok(_) => Err("can't be read: it is no file".to_owned()),
+                Ok(_) => Err("can't be read: it is not a file".to_owned()),
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                 Err(error) => Err(format!("can't be read: {error}")),
             };
@@ -293,12 +293,12 @@ mod tests {
         assert_eq!(fault().as_deref(), Some(expected));
         fs::remove_file(&path).expect("was there");
         fs::create_dir(&path).expect("a folder");
-        assert_eq!(fault().as_deref(), Some("it is no file"));
+        assert_eq!(fault().as_deref(), Some("it is not a file"));
         #[cfg(unix)]
         {
             fs::remove_dir(&path).expect("was there");
             std::os::unix::fs::symlink("/dev/zero", &path).expect("a link");
-            assert_eq!(fault().as_deref(), Some("it is no file"));
+            assert_eq!(fault().as_deref(), Some("it is not a file"));
         }
     }
 

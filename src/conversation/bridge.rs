@@ -70,7 +70,7 @@ impl fmt::Display for BridgeError {
         match self {
             BridgeError::Render(error) => error.fmt(f),
             BridgeError::NoTurn => f.write_str(
-                "there is no turn to go on from: give the messages up to one of the assistant, and those behind it",
+                "there is no turn to continue: give the messages up to one of the assistant, and those after it",
             ),
             BridgeError::NotWritten => {
                 f.write_str("the template writes nothing of the assistant's last message")

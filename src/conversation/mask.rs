@@ -46,7 +46,7 @@ impl fmt::Display for MaskError {
             MaskError::NotAConversation(error) => error.fmt(f),
             MaskError::WrittenOtherwise(at) => write!(
                 f,
-                "character {at}: from here on, the template writes what was read otherwise"
+                "character {at}: from here on, the template writes what was read differently"
             ),
         }
     }
@@ -300,7 +300,7 @@ impl Marking {
         let rendering = marked.render(&input)?;
         if plain.text != rendering.text {
             return Err(MaskError::Untaggable(
-                "with tags, this conversation is written otherwise".to_owned(),
+                "with tags, this conversation renders differently".to_owned(),
             ));
         }
         let spans = Spans::of(rendering.generated);
@@ -502,7 +502,7 @@ fn traced(
             return Ok((outline, traces));
         }
     }
-    Err("it can't be followed what of the template writes what".to_owned())
+    Err("it can't be traced which part of the template writes what".to_owned())
 }
 
 /// Tries tags on all conversations; and says whether they enclose nothing where others speak.
@@ -521,7 +521,7 @@ fn proof(
         let rendering = patience.render(&renderer, &probe.conversation.input);
         let rendering = rendering.map_err(|error| error.to_string())?;
         if rendering.text != probe.text {
-            return Err("with tags, conversations are written otherwise".to_owned());
+            return Err("with tags, conversations render differently".to_owned());
         }
         proof.same_text += 1;
         let covered = Covered::of(&rendering);
@@ -593,8 +593,8 @@ fn wrong_side(text: &str, at: usize, is_missing: bool) -> String {
     let before: Vec<char> = text[..at].chars().rev().take(40).collect();
     let before: String = before.into_iter().rev().collect();
     match is_missing {
-        true => format!("what the model writes behind {before:?} would not be enclosed"),
-        false => format!("what others write behind {before:?} would be enclosed"),
+        true => format!("what the model writes after {before:?} would not be enclosed"),
+        false => format!("what others write after {before:?} would be enclosed"),
     }
 }
 

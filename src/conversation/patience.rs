@@ -65,7 +65,7 @@ impl Patience {
     ) -> Result<Rendering, RenderError> {
         if self.is_over() {
             return Err(RenderError::given_up(
-                "to render conversations takes too long",
+                "rendering conversations takes too long",
             ));
         }
         let rendering = renderer.render(input)?;

@@ -75,7 +75,7 @@ impl Conversation {
             Proof::Differs { at, rendered } => {
                 let start = |text: &str| -> String { text.chars().take(SHOWN).collect() };
                 Some(format!(
-                    "character {}: what was read renders to another text: to {:?} in place of {:?}",
+                    "character {}: what was read renders to another text: to {:?} instead of {:?}",
                     characters(text, *at),
                     start(rendered),
                     start(&text[*at..]),
@@ -364,7 +364,7 @@ impl ConversationReader {
         match (search.run(false), strict) {
             (Outcome::Whole(path), Outcome::Departs(departure)) => {
                 remarks.push(format!(
-                    "character {}: a text has in it what ends messages; if that was not meant, expected {}",
+                    "character {}: a text contains what ends messages; if that was not intended, expected {}",
                     characters(text, departure.at),
                     departure.expected.join(" or "),
                 ));

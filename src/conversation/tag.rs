@@ -144,8 +144,8 @@ impl<'a> Writer<'a> {
         let runs = self.runs(&mut units, &texts, &prints, &behind);
         for run in runs {
             let (first, last) = (units[run.start].place, units[run.end - 1].place);
-            self.open(first, &mut prints, &texts);
-            self.close(last, &mut prints, &texts);
+            self.put(Edge::Open, first, &mut prints, &texts);
+            self.put(Edge::Close, last, &mut prints, &texts);
         }
         for unit in &units {
             if let (Cover::Mixed, Place::Node(Node::Block(block))) = (unit.cover, unit.place) {
@@ -448,78 +448,56 @@ impl<'a> Writer<'a> {
         }
     }
 
-    fn open(&mut self, place: Place<'a>, prints: &mut [CutPrint<'a>], texts: &[CutText<'a>]) {
+    /// Puts one end of a tag to a place.
+    fn put(
+        &mut self,
+        edge: Edge,
+        place: Place<'a>,
+        prints: &mut [CutPrint<'a>],
+        texts: &[CutText<'a>],
+    ) {
         let jinja = self.jinja();
         let (at, controls) = match place {
+            Place::Node(node @ Node::Text(_)) => {
+                let at = edge.of(&node.range());
+                (at, edge.within(jinja, at))
+            }
             Place::Node(node) => {
-                let at = node.range().start;
-                let controls = match node {
-                    Node::Text(_) => Controls::after_tag(jinja, at),
-                    _ => Controls::before_tag(jinja, at),
-                };
-                (at, controls)
+                let at = edge.of(&node.range());
+                (at, edge.around(jinja, at))
             }
             Place::Text(number, part) => {
                 let text = &texts[number];
-                match part {
-                    0 => {
-                        let at = text.text.range.start;
-                        (at, Controls::after_tag(jinja, at))
-                    }
-                    _ => {
-                        let at = text.parts[part].range.start;
-                        (at, Controls::in_text(jinja, at))
-                    }
-                }
-            }
-            Place::Print(number, part) => {
-                let print = &mut prints[number];
-                let controls = match part {
-                    0 => Controls::before_tag(jinja, print.print.range.start),
-                    _ => BARE,
-                };
-                print.parts[part].before.push_str(&controls.tag(OPEN));
-                return;
-            }
-        };
-        self.edits.insert(at, controls.tag(OPEN));
-    }
-
-    fn close(&mut self, place: Place<'a>, prints: &mut [CutPrint<'a>], texts: &[CutText<'a>]) {
-        let jinja = self.jinja();
-        let (at, controls) = match place {
-            Place::Node(node) => {
-                let at = node.range().end;
-                let controls = match node {
-                    Node::Text(_) => Controls::before_tag(jinja, at),
-                    _ => Controls::after_tag(jinja, at),
-                };
-                (at, controls)
-            }
-            Place::Text(number, part) => {
-                let text = &texts[number];
-                match part + 1 == text.parts.len() {
+                match edge.is_outermost(part, text.parts.len()) {
                     true => {
-                        let at = text.text.range.end;
-                        (at, Controls::before_tag(jinja, at))
+                        let at = edge.of(&text.text.range);
+                        (at, edge.within(jinja, at))
                     }
                     false => {
-                        let at = text.parts[part].range.end;
+                        let at = edge.of(&text.parts[part].range);
                         (at, Controls::in_text(jinja, at))
                     }
                 }
             }
             Place::Print(number, part) => {
                 let print = &mut prints[number];
-                let controls = match part + 1 == print.parts.len() {
-                    true => Controls::after_tag(jinja, print.print.range.end),
+                let controls = match edge.is_outermost(part, print.parts.len()) {
+                    true => edge.around(jinja, edge.of(&print.print.range)),
                     false => BARE,
                 };
-                print.parts[part].after.push_str(&controls.tag(CLOSE));
+                let part = &mut print.parts[part];
+                match edge {
+                    Edge::Open => part.before.push_str(&controls.tag(OPEN)),
+                    Edge::Close => part.after.push_str(&controls.tag(CLOSE)),
+                }
                 return;
             }
         };
-        self.edits.insert(at, controls.tag(CLOSE));
+        let tag = match edge {
+            Edge::Open => OPEN,
+            Edge::Close => CLOSE,
+        };
+        self.edits.insert(at, controls.tag(tag));
     }
 
     /// Writes what is printed part by part.
@@ -621,6 +599,47 @@ impl<'a> Writer<'a> {
             let own = format!("{}{printed}{}", BARE.tag(OPEN), BARE.tag(CLOSE));
             self.edits
                 .replace(start..end, chosen(controls, &condition, &own, &printed));
+        }
+    }
+}
+
+/// The end of what is enclosed at which a tag is put.
+#[derive(Debug, Clone, Copy)]
+enum Edge {
+    Open,
+    Close,
+}
+
+impl Edge {
+    /// Where it is in a range.
+    fn of(self, range: &Range<usize>) -> usize {
+        match self {
+            Edge::Open => range.start,
+            Edge::Close => range.end,
+        }
+    }
+
+    /// Whether it is that of the whole, for one of so many parts.
+    fn is_outermost(self, part: usize, count: usize) -> bool {
+        match self {
+            Edge::Open => part == 0,
+            Edge::Close => part + 1 == count,
+        }
+    }
+
+    /// The signs of a tag that is put around another one of the template.
+    fn around(self, jinja: &str, at: usize) -> Controls {
+        match self {
+            Edge::Open => Controls::before_tag(jinja, at),
+            Edge::Close => Controls::after_tag(jinja, at),
+        }
+    }
+
+    /// The signs of a tag that is put within another one of the template.
+    fn within(self, jinja: &str, at: usize) -> Controls {
+        match self {
+            Edge::Open => Controls::after_tag(jinja, at),
+            Edge::Close => Controls::before_tag(jinja, at),
         }
     }
 }

@@ -11,12 +11,12 @@ use super::search::{Chosen, MAX_TRYING, Search};
 
 /// What each lenience does.
 const LENIENCES: [(Lenience, &str); 3] = [
-    (Lenience::None, "no damage is allowed for"),
+    (Lenience::None, "no damage is tolerated"),
     (
         Lenience::Usual,
-        "a damage is allowed for where no answer is lost",
+        "damage is tolerated where no answer is lost",
     ),
-    (Lenience::All, "every damage is allowed for"),
+    (Lenience::All, "all damage is tolerated"),
 ];
 
 /// How many drafts are kept.

@@ -31,7 +31,7 @@ pub(super) const OPEN: [Open; 9] = [
         choice: Choice::ContentMarked,
         part: Part::Content,
         answers: &[
-            "text is whatever is nothing else",
+            "text is everything else",
             "text stands between its markers only",
         ],
     },
@@ -87,7 +87,7 @@ pub(super) const OPEN: [Open; 9] = [
         choice: Choice::Dropped,
         part: Part::Content,
         answers: &[
-            "all that is nothing else is text",
+            "everything else is text",
             "what stands around texts in some renderings is dropped",
         ],
     },

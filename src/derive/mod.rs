@@ -157,7 +157,7 @@ impl Derivation {
     /// assert_eq!(candidates[0].template, derivation.template);
     ///
     /// let other = &candidates[1];
-    /// assert_eq!(other.differences, ["no damage is allowed for"]);
+    /// assert_eq!(other.differences, ["no damage is tolerated"]);
     /// assert!(other.damaged.recovered < candidates[0].damaged.recovered);
     /// # Ok::<(), unjinja::derive::DeriveError>(())
     /// ```

@@ -29,7 +29,7 @@ pub struct DeriveOptions {
     /// Outputs of the model. What the chat template never renders is looked for in them, and drafts are tried
     /// on them.
     pub outputs: Vec<ModelOutput>,
-    /// Which damages delimiters allow for.
+    /// Which damage delimiters tolerate.
     pub lenience: Lenience,
     /// The oldest version of the language that is to take the response template.
     pub language: Language,
@@ -41,10 +41,10 @@ pub struct DeriveOptions {
 pub enum Lenience {
     /// None: texts are read as the chat template writes them.
     None,
-    /// Those that can be read without losing an answer that speaks of a marker.
+    /// What can be read without losing an answer that mentions a marker.
     #[default]
     Usual,
-    /// All, whatever answers are lost for them.
+    /// As much as possible, even if answers are lost to it.
     All,
 }
 

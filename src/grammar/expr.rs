@@ -675,7 +675,10 @@ pub struct NotAClass(String);
 impl fmt::Display for NotAClass {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = &self.0;
-        write!(f, "`{text}` is no class of characters: write it as `[a-z]`")
+        write!(
+            f,
+            "`{text}` is not a class of characters: write it as `[a-z]`"
+        )
     }
 }
 

@@ -4,6 +4,7 @@ use super::automaton::Text;
 use super::expr::{CharClass, Chars, Expr, Members, Repeat};
 use super::members::{self, AddRule as _};
 use super::new_rules::NewRules;
+use super::regex::ranges;
 use super::{Grammar, Written, builder};
 use crate::format::shown;
 
@@ -138,7 +139,7 @@ impl Gbnf {
     }
 
     fn warn_of_looking_ahead(&mut self) {
-        let words = "looking ahead is not held: no such grammar can";
+        let words = "looking ahead is not enforced: no such grammar can";
         self.rules.warn(words.to_owned());
     }
 
@@ -171,8 +172,9 @@ impl Gbnf {
             }
             let others = text.others.iter().map(|other| shown(&other.example()));
             let others = others.collect::<Vec<_>>().join(" and ");
-            self.rules
-                .warn(format!("that {others} do not stand in a text is not held"));
+            self.rules.warn(format!(
+                "that {others} do not stand in a text is not enforced"
+            ));
             return self.expr(&text.item.repeat(0, None), name, Place::InSequence);
         };
         let names: Vec<String> = states.iter().map(|_| self.rules.free_name(name)).collect();
@@ -272,13 +274,7 @@ fn class(class: &CharClass) -> String {
     // What may be read as another digit of a code stands before all codes (see `is_coded`).
     let (digits, others): (Vec<_>, Vec<_>) =
         class.iter().partition(|(from, _)| from.is_ascii_hexdigit());
-    for (from, to) in digits.into_iter().chain(others) {
-        in_class(&mut out, from);
-        if from != to {
-            out.push('-');
-            in_class(&mut out, to);
-        }
-    }
+    ranges(&mut out, digits.into_iter().chain(others), in_class);
     out.push(']');
     out
 }

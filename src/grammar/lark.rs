@@ -171,7 +171,7 @@ impl<'g> Lark<'g> {
             Expr::Members(members) => self.members(members, name),
             Expr::Peek(_) | Expr::Negate(_) => {
                 self.written
-                    .warn("looking ahead is not held: no such grammar can".to_owned());
+                    .warn("looking ahead is not enforced: no such grammar can".to_owned());
                 "\"\"".to_owned()
             }
             Expr::Rule(rule) => self.rule(rule),

@@ -292,7 +292,7 @@ impl<'g> Machine<'g> {
                 Expected::Literal(text) => shown(text),
                 Expected::Class(class) => regex::class(class),
                 Expected::Member(name) => format!("`{name}`, which is required"),
-                Expected::Shallower => "something that nests less deep".to_owned(),
+                Expected::Shallower => "something less deeply nested".to_owned(),
                 Expected::End => "the end of the text".to_owned(),
             };
             if !expected.contains(&words) {

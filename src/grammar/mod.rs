@@ -78,7 +78,7 @@ pub struct Grammar {
     pub root: Expr,
     /// The rules that nodes refer to.
     pub rules: IndexMap<String, Rule>,
-    /// What was asked for and is not held.
+    /// What was asked for and is not enforced.
     pub warnings: Vec<String>,
 }
 

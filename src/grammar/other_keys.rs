@@ -90,7 +90,7 @@ fn plain(close: &str) -> CharClass {
 /// Keys without quotes are so long.
 const MAX_BARE: u32 = 128;
 
-/// Keys are compared so far. What begins like a longer one is not held for another key.
+/// Keys are compared so far. What begins like a longer one is not enforced for another key.
 const MAX_COMPARED: usize = 64;
 
 struct Keys<'k> {

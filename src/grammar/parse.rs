@@ -84,7 +84,7 @@ impl Fault {
     pub fn reason(&self) -> String {
         match self.kind {
             FaultKind::TooCostly => "reading on would take too long".to_owned(),
-            FaultKind::TakenBack => "what was read before is read otherwise now".to_owned(),
+            FaultKind::TakenBack => "what was read before is read differently now".to_owned(),
             FaultKind::Unexpected if self.expected.is_empty() => {
                 "nothing can stand here".to_owned()
             }

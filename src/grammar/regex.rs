@@ -219,15 +219,24 @@ pub(super) fn class(class: &CharClass) -> String {
         return "[\\s\\S]".to_owned();
     }
     let mut out = format!("[{sign}");
-    for (from, to) in class.iter() {
-        in_class(&mut out, from);
-        if from != to {
-            out.push('-');
-            in_class(&mut out, to);
-        }
-    }
+    ranges(&mut out, class.iter(), in_class);
     out.push(']');
     out
+}
+
+/// The ranges of a class as they stand in brackets, with each character as a language writes it there.
+pub(super) fn ranges(
+    out: &mut String,
+    ranges: impl Iterator<Item = (char, char)>,
+    in_class: fn(&mut String, char),
+) {
+    for (from, to) in ranges {
+        in_class(out, from);
+        if from != to {
+            out.push('-');
+            in_class(out, to);
+        }
+    }
 }
 
 fn in_class(out: &mut String, c: char) {

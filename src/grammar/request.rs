@@ -127,7 +127,7 @@ impl Request {
 pub enum GrammarError {
     /// The format has no calls, and one is asked for.
     #[error(
-        "a call is asked for, and it is not known how this model writes calls: {reason}. Ask for a \
+        "a call is asked for, but it is not known how this model writes calls: {reason}. Ask for a \
          grammar with the tool choice `none` or `auto`"
     )]
     NoCalls {
@@ -135,7 +135,7 @@ pub enum GrammarError {
         reason: String,
     },
     /// There is no tool of the name that is asked for.
-    #[error("the tool `{name}` is asked for, and the tools are {}", listed(.known))]
+    #[error("the tool `{name}` is asked for, but the tools are {}", listed(.known))]
     UnknownTool {
         /// The name.
         name: String,

@@ -107,7 +107,7 @@ impl<'b> SchemaRules<'b> {
             Value::Bool(false) => return Expr::NEVER,
             Value::Object(schema) => schema,
             _ => {
-                self.warn("what is no schema allows any value");
+                self.warn("what is not a schema allows any value");
                 return self.any();
             }
         };
@@ -116,7 +116,7 @@ impl<'b> SchemaRules<'b> {
             for (key, _) in schema {
                 let key = key.to_string_lossy();
                 if !ANNOTATIONS.contains(&key.as_ref()) && !BEYOND.contains(&key.as_ref()) {
-                    self.warn(&format!("`{key}` beside `$ref` is not held"));
+                    self.warn(&format!("`{key}` beside `$ref` is not enforced"));
                 }
             }
             return self.reference(reference);
@@ -134,7 +134,7 @@ impl<'b> SchemaRules<'b> {
         }
         if let Some(mut variants) = variants(schema) {
             if schema.contains_key("oneOf") {
-                self.warn("`oneOf` is held as `anyOf`: more than one may fit");
+                self.warn("`oneOf` is enforced as `anyOf`: more than one may fit");
             }
             variants.sort_by_key(|one| number_rank(self.root, one));
             let all: Vec<Expr> = variants.iter().map(|one| self.value(one)).collect();
@@ -162,7 +162,7 @@ impl<'b> SchemaRules<'b> {
     fn warn_of_beyond(&self, schema: &Object) {
         for key in BEYOND {
             if schema.contains_key(key) && !matches!(schema.get(key), Some(Value::Bool(false))) {
-                self.warn(&format!("`{key}` is not held"));
+                self.warn(&format!("`{key}` is not enforced"));
             }
         }
     }
@@ -403,7 +403,9 @@ impl<'b> SchemaRules<'b> {
                         content.repeat(least, most)
                     }
                     false => {
-                        self.warn("the length of strings that are written as they are is not held");
+                        self.warn(
+                            "the length of strings that are written as they are is not enforced",
+                        );
                         plain_text(&self.notation, quotes)
                     }
                 };
@@ -443,7 +445,7 @@ impl<'b> SchemaRules<'b> {
                 match pattern::of_format(&format) {
                     Some(regex) => (regex.to_owned(), "format"),
                     None => {
-                        self.warn(&format!("`format: {format}` is not held"));
+                        self.warn(&format!("`format: {format}` is not enforced"));
                         return None;
                     }
                 }
@@ -451,12 +453,12 @@ impl<'b> SchemaRules<'b> {
             _ => return None,
         };
         if schema.contains_key("minLength") || schema.contains_key("maxLength") {
-            self.warn(&format!("beside `{what}`, the length is not held"));
+            self.warn(&format!("beside `{what}`, the length is not enforced"));
         }
         match pattern::expr(&regex) {
             Ok(expr) => Some(expr),
             Err(reason) => {
-                self.warn(&format!("the pattern `{regex}` is not held: {reason}"));
+                self.warn(&format!("the pattern `{regex}` is not enforced: {reason}"));
                 None
             }
         }
@@ -466,11 +468,13 @@ impl<'b> SchemaRules<'b> {
         let number = |key: &str| {
             let text = json::write(schema.get(key)?);
             let Ok(count) = text.strip_suffix(".0").unwrap_or(&text).parse::<u64>() else {
-                self.warn(&format!("`{key}` is not held: it is no count"));
+                self.warn(&format!("`{key}` is not enforced: it is not a count"));
                 return None;
             };
             if count > MAX_COUNT {
-                self.warn(&format!("`{key}` of {count} is not held: it is too large"));
+                self.warn(&format!(
+                    "`{key}` of {count} is not enforced: it is too large"
+                ));
                 return None;
             }
             u32::try_from(count).ok()
@@ -483,7 +487,9 @@ impl<'b> SchemaRules<'b> {
             Ok((None, None)) => Expr::Atomic(Box::new(any_integer())),
             Ok((least, most)) => Expr::Atomic(Box::new(integer_range::expr(least, most))),
             Err(key) => {
-                self.warn(&format!("`{key}` is not held: it is no whole number"));
+                self.warn(&format!(
+                    "`{key}` is not enforced: it is not a whole number"
+                ));
                 Expr::Atomic(Box::new(any_integer()))
             }
         }
@@ -501,7 +507,7 @@ impl<'b> SchemaRules<'b> {
                 .is_some_and(|value| json::write(value) == "0");
             if !(positive && *key == "minimum" && is_zero) {
                 self.warn(&format!(
-                    "`{key}` of a number that may have a fraction is not held"
+                    "`{key}` of a number that may have a fraction is not enforced"
                 ));
             }
         }
@@ -685,14 +691,14 @@ impl<'b> SchemaRules<'b> {
                 false => "format",
             };
             self.warn(&format!(
-                "a `{key}` is not held where its texts may hold what ends them"
+                "a `{key}` is not enforced where its texts may hold what ends them"
             ));
             return text;
         }
         for key in ["minLength", "maxLength"] {
             if object.contains_key(key) {
                 self.warn(&format!(
-                    "`{key}` is not held where texts are written as they are"
+                    "`{key}` is not enforced where texts are written as they are"
                 ));
             }
         }
@@ -991,7 +997,7 @@ pub(super) fn refers(schema: &Value) -> bool {
     false
 }
 
-/// A schema for engines that read schemas themselves: without what is not held, and without what says
+/// A schema for engines that read schemas themselves: without what is not enforced, and without what says
 /// nothing of values; closed where it declares properties, as the nodes of it are.
 pub(super) fn for_engines(schema: &Value) -> Value {
     let Value::Object(object) = schema else {

@@ -126,7 +126,7 @@ impl Turn<'_> {
             true if !is_seen => fail("its chat template only describes them, and renders none"),
             false if self.format.calls.is_some() && !is_seen => {
                 self.p.warn(
-                    "calls are only described, and never rendered: they may be written otherwise"
+                    "calls are only described, and never rendered: they may be written differently"
                         .to_owned(),
                 );
                 Ok(())

@@ -1,4 +1,4 @@
-//! What is likely to hurt about a response template, though it is valid.
+//! Problems of response templates and chat templates that are valid all the same.
 //!
 //! Each kind of complaint is a [`Lint`], and has a page that explains it in `pages/`. What has to
 //! look into patterns stands with them; here it is weighed, by trying it out wherever that can be:

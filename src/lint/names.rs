@@ -23,8 +23,8 @@ pub(super) fn check(subject: &Subject<'_>, complaints: &mut Complaints) {
                     field.name()
                 ),
                 format!(
-                    "what they know is `{}`: take the one of these that it means, or allow this \
-                     if a program of your own reads it",
+                    "they know `{}`: use the one that fits, or allow this if a program of your \
+                     own reads it",
                     known.join("`, `")
                 ),
             );

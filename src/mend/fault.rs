@@ -89,10 +89,7 @@ impl fmt::Display for UnknownFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let known = Fault::ALL.map(Fault::key).join(", ");
         let name = &self.0;
-        write!(
-            f,
-            "nothing is known of `{name}`: it is one of prefix, {known}"
-        )
+        write!(f, "there is no fault `{name}`: known are prefix, {known}")
     }
 }
 

@@ -1,4 +1,4 @@
-//! Chat templates that lack a fault, and are otherwise as they were.
+//! Removing a fault from a chat template, and changing nothing else.
 //!
 //! ```
 //! use unjinja::chat_template::{ChatTemplate, RenderInput};
@@ -16,9 +16,9 @@
 //! # Ok::<(), unjinja::chat_template::RenderError>(())
 //! ```
 //!
-//! Conversations of all kinds are rendered, and those looked for that show the fault. Small changes of the template's
-//! text are tried: a condition that always holds, a part of one that does not count any more, a text that is not cut. They are
-//! kept if no conversation shows the fault any more, and if all that showed none are rendered to the same texts.
+//! Conversations of all kinds are rendered, to find those that show the fault. Small changes of the template's
+//! text are tried: a condition that always holds, a part of one that no longer counts, a text that is not cut. They are
+//! kept if no conversation shows the fault any more, and if all others render to the same texts as before.
 
 mod candidates;
 mod case;

@@ -1,10 +1,10 @@
-//! What those who read response templates accept, each beyond the language itself.
+//! Target packages: what each that reads response templates accepts, beyond the language itself.
 //!
-//! The language of response templates is one, but an engine that serves models has to send fields, texts and
-//! calls to its clients as it knows them, and refuses templates of which it can't. A [`Profile`] is what is
-//! known of one such package: its rules, since which version they hold, and what it reads otherwise. All of
-//! it is data, with the file of the package and the day on which it was looked at. A [`Target`] is a profile
-//! at one version; it says what stands against a template, and [`port()`] rewrites the template for it.
+//! There is one language of response templates, but an engine that serves models has to send fields, texts and
+//! calls to its clients in its own form, and refuses templates for which it can't. A [`Profile`] describes
+//! one such package: its rules, since which version they hold, and what it reads differently. All of
+//! it is data, with the file of the package and the day on which it was examined. A [`Target`] is a profile
+//! at one version; it has objections to a template, and [`port()`] rewrites the template for it.
 //!
 //! ```
 //! use unjinja::ResponseTemplate;

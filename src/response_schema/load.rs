@@ -120,7 +120,7 @@ impl Loader<'_> {
         self.schemas += 1;
         if self.schemas > MAX_SCHEMAS || depth > MAX_DEPTH {
             let message = match depth > MAX_DEPTH {
-                true => format!("schemas stand in each other more than {MAX_DEPTH} deep"),
+                true => format!("schemas are nested more than {MAX_DEPTH} deep"),
                 false => format!("there are more than {MAX_SCHEMAS} schemas in this one"),
             };
             if self.schemas <= MAX_SCHEMAS + 1 {
@@ -129,7 +129,7 @@ impl Loader<'_> {
             return None;
         }
         let Some(object) = value.as_object() else {
-            let message = format!("a schema is an object, and this is {}", value.type_name());
+            let message = format!("a schema is an object, but this is {}", value.type_name());
             self.fault(pointer, message, "write `{}` for one that takes anything");
             return None;
         };
@@ -301,7 +301,7 @@ impl Loader<'_> {
             Err(error) => {
                 self.fault(
                     place,
-                    format!("this is no JMESPath expression: {error}"),
+                    format!("this is not a JMESPath expression: {error}"),
                     "",
                 );
                 None

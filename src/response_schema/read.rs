@@ -148,7 +148,7 @@ impl Reader {
         let items;
         if let Some(iterator) = &steps.iterator {
             if !matches!(steps.shape, Shape::Array(_)) {
-                return Err(node.error("`x-regex-iterator` is for an `array`, and this is none"));
+                return Err(node.error("`x-regex-iterator` is for an `array`, but this is not one"));
             }
             let Content::Text(text) = content else {
                 return Err(node.expected("a text for `x-regex-iterator`", content));
@@ -163,7 +163,9 @@ impl Reader {
         let pairs;
         if let Some(key_value) = &steps.key_value {
             if !matches!(steps.shape, Shape::Object(_)) {
-                return Err(node.error("`x-regex-key-value` is for an `object`, and this is none"));
+                return Err(
+                    node.error("`x-regex-key-value` is for an `object`, but this is not one")
+                );
             }
             let Content::Text(text) = content else {
                 return Err(node.expected("a text for `x-regex-key-value`", content));
@@ -304,7 +306,9 @@ impl Reader {
             self.budget.meter.grow(text.len());
             let rewritten = unquoted_keys::to_json(&text, &mut self.budget.meter);
             text = Cow::Owned(rewritten.map_err(|fault| match fault {
-                unquoted_keys::Fault::Nul => node.error("the text holds a NUL, as no JSON does"),
+                unquoted_keys::Fault::Nul => {
+                    node.error("the text contains a NUL, which no JSON does")
+                }
                 unquoted_keys::Fault::TooCostly => node.too_costly(TooCostly),
             })?);
         }

@@ -101,7 +101,7 @@ impl ResponseSchema {
     /// let schema = ResponseSchema::from_json(r#"{"x-parser": "yaml"}"#)?;
     /// assert_eq!(
     ///     schema.warnings()[0].to_string(),
-    ///     "1:14: /x-parser: nobody knows the parser `yaml`, and reading fails here: known are `json`, `gemma4-tool-call`",
+    ///     "1:14: /x-parser: there is no parser `yaml`, so reading fails here: known are `json`, `gemma4-tool-call`",
     /// );
     /// # Ok::<(), unjinja::response_schema::SchemaError>(())
     /// ```

@@ -29,13 +29,13 @@ pub enum Cause {
     Order,
     /// Within JSON, keys stand in another order.
     KeyOrder,
-    /// Within JSON, a number is written otherwise: `1.0` and `1`.
+    /// Within JSON, a number is written differently: `1.0` and `1`.
     NumberFormat,
     /// Within JSON, the same values are written with other blanks or escapes.
     JsonStyle,
     /// Only white space differs.
     WhiteSpace,
-    /// All that was said is there, and the turn ends otherwise.
+    /// All that was said is there, and the turn ends differently.
     Ending,
     /// Something else.
     Other,
@@ -81,18 +81,18 @@ impl Cause {
     /// What it means, in words.
     pub fn description(self) -> &'static str {
         match self {
-            Cause::History => "what stood before the output is written otherwise",
-            Cause::Prefill => "what the prompt had begun of the turn is gone",
-            Cause::EmptyPlace => "markers around nothing come or go",
+            Cause::History => "the text before the output is written differently",
+            Cause::Prefill => "the part of the turn that the prompt began is gone",
+            Cause::EmptyPlace => "markers around an empty text appear or disappear",
             Cause::ThoughtDropped => "the thoughts are left out",
             Cause::ContentDropped => "the text is left out, or was not read",
             Cause::CallDropped => "a call is left out, or was not read",
-            Cause::Order => "thoughts, text and calls stand in another order",
-            Cause::KeyOrder => "keys of JSON stand in another order",
-            Cause::NumberFormat => "a number is written otherwise",
-            Cause::JsonStyle => "JSON has other blanks or escapes",
+            Cause::Order => "thoughts, text and calls are in another order",
+            Cause::KeyOrder => "keys of JSON are in another order",
+            Cause::NumberFormat => "a number is written differently",
+            Cause::JsonStyle => "JSON has different blanks or escapes",
             Cause::WhiteSpace => "only white space differs",
-            Cause::Ending => "the turn ends otherwise",
+            Cause::Ending => "the turn ends differently",
             Cause::Other => "something else differs",
         }
     }

@@ -103,7 +103,7 @@ impl fmt::Display for RoundtripError {
             RoundtripError::Prompt(error) => write!(f, "the prompt: {error}"),
             RoundtripError::Output(error) => write!(f, "the output: {error}"),
             RoundtripError::Next(error) => write!(f, "the conversation with the message: {error}"),
-            RoundtripError::NoMessages => f.write_str("`messages` is no list"),
+            RoundtripError::NoMessages => f.write_str("`messages` is not a list"),
         }
     }
 }

@@ -27,7 +27,7 @@ pub fn try_template(chat: &ChatTemplate, all_tools: &[Tools], seed: u64) -> (usi
         tried += samples;
         // No grammar knows which names an object has had that may have any.
         let wrong = wrong.into_iter();
-        let wrong = wrong.filter(|fault| !fault.contains("a name has come twice"));
+        let wrong = wrong.filter(|fault| !fault.contains("a name comes twice"));
         faults.extend(wrong.map(|fault| format!("in the newest language: {fault}")));
     }
     (tried, faults)

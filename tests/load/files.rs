@@ -203,14 +203,14 @@ fn json_that_is_not_what_it_should_be() {
             "",
             " the file is empty: give a chat template, such as the chat_template.jinja of a model",
         ),
-        ("[]", "1:1: expected an object, and this is an array"),
+        ("[]", "1:1: expected an object, but this is an array"),
         (
             r#"{"chat_template": 1}"#,
             "1:19: `chat_template` is a number, and should be a string, a list or an object",
         ),
         (
             r#"{"chat_template": {"~/": 1}}"#,
-            "1:26: a chat template should be a string, and this is a number",
+            "1:26: a chat template should be a string, but this is a number",
         ),
         (
             r#"{"chat_template": [{"name": "x"}]}"#,
@@ -218,7 +218,7 @@ fn json_that_is_not_what_it_should_be() {
         ),
         (
             r#"{"chat_template": [{"name": [], "template": "x"}]}"#,
-            "1:29: a name should be a string, and this is an array",
+            "1:29: a name should be a string, but this is an array",
         ),
         (
             r#"{"chat_template": "\ud800"}"#,
@@ -240,7 +240,7 @@ fn files_that_can_not_be_read() {
     assert!(
         folder
             .error("missing", None)
-            .starts_with("DIR/missing: No such file")
+            .starts_with("DIR/missing: there is no such file")
     );
     folder.write("latin1.jinja", b"abc\xe4");
     assert_eq!(

@@ -328,7 +328,7 @@ fn refusals_are_explained() {
         (
             403,
             "HUB does not let you have it: accept the model's conditions on its page, \
-             and see that HF_TOKEN may read it",
+             and make sure that HF_TOKEN may read it",
         ),
         (404, "HUB has no such model: check the spelling"),
         (
@@ -343,7 +343,7 @@ fn refusals_are_explained() {
         (418, "HUB: HTTP error: 418 I'm a teapot"),
         (
             200,
-            "HUB: this does not answer as a hub does, so see that HF_ENDPOINT is right (missing field",
+            "HUB: this does not answer like a hub, so check HF_ENDPOINT (missing field",
         ),
     ] {
         server.change(|shelf| shelf.refusal = Some((status, "")));
@@ -355,7 +355,7 @@ fn refusals_are_explained() {
     settings.token = Some("hf_old".into());
     assert_eq!(
         error("org/name", &settings),
-        "org/name: HUB does not accept the token: see that HF_TOKEN is right and not expired"
+        "org/name: HUB does not accept the token: make sure that HF_TOKEN is right and not expired"
     );
     settings.endpoint = "http://127.0.0.1:1".into();
     let found = error("org/name", &settings);

@@ -10,7 +10,7 @@ use super::report;
 use super::source::SourceArgs;
 use super::{Failure, output};
 
-/// Show how a model writes its turn, as far as its chat template says
+/// Show how a model writes its turn, as far as its chat template shows
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   Where a turn begins and ends, how reasoning, text and calls are written:
@@ -19,19 +19,19 @@ use super::{Failure, output};
   With the two renderings that show each finding, and their difference:
     unjinja analyze model/ --evidence
 
-  For programs, such as jq; `unjinja schema format` describes what stands under `format`:
+  For programs, such as jq; `unjinja schema format` describes the key `format`:
     unjinja analyze model/ --format json | jq .format.ways
 
-The lines at `ways` are the ways in which the parts of a turn follow each other, as they were lined
-up from renderings: texts in backquotes, and in capitals what is another text each time.
+The lines at `ways` show how the parts of a turn follow each other, lined up from renderings: fixed
+texts in backquotes, and in capitals what is a different text each time.
 
-A finding that was seen rendered is sure. One that is marked `inferred` is never rendered, but a
-prompt begins it or the template cuts it out; one marked `guessed` only shows in instructions or
+A finding that was seen in a rendering is certain. One marked `inferred` is never rendered, but a
+prompt begins it or the template cuts it out; one marked `guessed` shows only in instructions or
 in the names of special tokens.
 
 Exit codes:
   0  the findings are printed
-  1  the chat template can't render even a question, or renders nothing of what the assistant says
+  1  the chat template can't even render a question, or renders nothing that the assistant says
   2  the input can't be read")]
 pub(crate) struct Args {
     #[command(flatten)]

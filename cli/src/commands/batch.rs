@@ -275,7 +275,7 @@ impl Target<'_> {
     fn check(&self) -> Result<(), Failure> {
         if output::is_stdout(self.path) {
             return Err(Failure::Input(
-                "answers are printed where there is no `-o`: leave it out, or give a file".into(),
+                "without `-o`, answers are printed: leave it out, or give a file".into(),
             ));
         }
         let output = Output {
@@ -301,7 +301,7 @@ impl Target<'_> {
         let done = parts.done();
         if done.rows > 0 {
             printing::tell(format_args!(
-                "going on after {} rows, which an earlier run has answered\n",
+                "continuing after {} rows that an earlier run answered\n",
                 done.rows
             ));
         }

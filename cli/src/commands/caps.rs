@@ -9,7 +9,7 @@ use super::report::Format;
 use super::source::SourceArgs;
 use super::{Failure, output};
 
-/// Tell what a chat template renders, refuses, or silently drops
+/// Show what a chat template renders, refuses, or silently drops
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   A table for people:
@@ -22,7 +22,7 @@ The answers are found by rendering conversations and looking at what comes out.
 
 Exit codes:
   0  the answers are printed
-  1  the chat template can't render even a question
+  1  the chat template can't even render a question
   2  the input can't be read")]
 pub(crate) struct Args {
     #[command(flatten)]

@@ -18,18 +18,18 @@ use super::{Failure, output};
 
 /// What is reported where there is nothing to check.
 const HOW_TO_BEGIN: &str = "make a first one with `unjinja new chat_template.jinja`, or write one: \
-     `unjinja schema fixture` tells what it may hold";
+     `unjinja schema fixture` describes its format";
 
-/// Check that outputs are read as fixtures say, however they are cut
+/// Check that outputs are read as fixtures expect, however they are cut
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  All fixtures below the current folder, or those that unjinja.toml names:
+  All fixtures in the current folder and below, or those that unjinja.toml names:
     unjinja check
 
-  Those of a folder, and of them only what has to do with calls:
+  Those of one folder, and only the cases about calls:
     unjinja check fixtures/ --filter call
 
-  Make what comes out the expectation, after a look at each difference:
+  Accept what comes out as the new expectation, then review each difference:
     unjinja check fixtures/ --update
     git diff fixtures/
 
@@ -38,10 +38,10 @@ const HOW_TO_BEGIN: &str = "make a first one with `unjinja new chat_template.jin
     unjinja check --format junit > report.xml
 
 Fixtures are files that end in .fixture.yaml, .fixture.yml or .fixture.json. Every output is read
-many times: whole, byte by byte, character by character, and in random pieces. The message has to
-be the same each time, and the events have to be the same.
+several times: whole, byte by byte, character by character, and in random pieces. The message and
+the events have to be the same each time.
 
-unjinja.toml, in the current folder or one above it, may name the fixtures:
+unjinja.toml, in the current folder or a parent, may name the fixtures:
   [check]
   paths = [\"fixtures\"]
 
@@ -50,7 +50,7 @@ Exit codes:
   1  some are not
   2  a fixture can't be read, or there is none")]
 pub(crate) struct Args {
-    /// Fixtures, and folders that have some [default: those that unjinja.toml names, or the current
+    /// Fixtures, and folders that contain some [default: those that unjinja.toml names, or the current
     /// folder]
     #[arg(value_name = "PATH")]
     paths: Vec<PathBuf>,
@@ -59,20 +59,20 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FORMAT", default_value = "human")]
     format: Format,
 
-    /// Check only cases of which `FILE: NAME` has this text in it
+    /// Check only cases whose `FILE: NAME` contains this text
     #[arg(long, value_name = "TEXT")]
     filter: Option<String>,
 
-    /// Begin no further case when one has failed
+    /// Start no further case once one has failed
     #[arg(long)]
     fail_fast: bool,
 
-    /// Rewrite expectations that are not met, in their places, and show each difference. A message
-    /// does not become an error, nor an error a message
+    /// Rewrite expectations that are not met, in place, and show each difference. A message never
+    /// becomes an error, nor an error a message
     #[arg(long)]
     update: bool,
 
-    /// What random cuts go by [default: that of unjinja.toml, or 0]
+    /// The seed of random cuts [default: that of unjinja.toml, or 0]
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
 }
@@ -144,8 +144,8 @@ fn fixtures(given: &[PathBuf], settings: &Settings) -> Result<Vec<PathBuf>, Fail
 fn not_there(path: &Path) -> String {
     let path = path.display().to_string();
     let remedy = match path.contains(['*', '?', '[']) {
-        true => "patterns are not understood: name a folder, and all fixtures below it are found",
-        false => "name what is there; paths begin at the folder of unjinja.toml",
+        true => "patterns are not supported: name a folder to check all fixtures in it",
+        false => "name an existing path, relative to the folder of unjinja.toml",
     };
     format!("unjinja.toml: [check] paths: there is nothing at {path}: {remedy}")
 }
@@ -165,7 +165,7 @@ fn update_all(report: &Report, options: &CheckOptions) -> Result<bool, Failure> 
             let (path, (line, column)) = (file.path.display(), left.position.line_column());
             let (case, key) = (&left.case, left.key);
             printing::tell(format_args!(
-                "{path}:{line}:{column}: {case}: `{key}` can't be written in its place: change it by hand\n"
+                "{path}:{line}:{column}: {case}: `{key}` can't be updated in place: change it by hand\n"
             ));
         }
         if update.changes.is_empty() {

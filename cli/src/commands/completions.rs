@@ -6,14 +6,14 @@ use clap_complete::Shell;
 use super::{Cli, Failure};
 use crate::printing;
 
-/// Print a script by which a shell completes unjinja's commands and options
+/// Print a script with which a shell completes unjinja's commands and options
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  bash, where the package bash-completion is installed:
+  bash, with the package bash-completion installed:
     mkdir -p ~/.local/share/bash-completion/completions
     unjinja completions bash > ~/.local/share/bash-completion/completions/unjinja
 
-  zsh, in a folder that ~/.zshrc has to name before it calls compinit: fpath=(~/.zfunc $fpath)
+  zsh, in a folder that ~/.zshrc names before it calls compinit: fpath=(~/.zfunc $fpath)
     mkdir -p ~/.zfunc
     unjinja completions zsh > ~/.zfunc/_unjinja
 
@@ -21,13 +21,13 @@ use crate::printing;
     mkdir -p ~/.config/fish/completions
     unjinja completions fish > ~/.config/fish/completions/unjinja.fish
 
-The next shell that is started knows them. Print them again when unjinja is updated.
+They take effect in the next shell. Print them again whenever unjinja is updated.
 
 Exit codes:
   0  the script is printed
-  2  wrong usage: the shell is not known")]
+  2  wrong usage: unknown shell")]
 pub(crate) struct Args {
-    /// The shell that is to complete
+    /// The shell
     #[arg(value_name = "SHELL")]
     shell: Shell,
 }

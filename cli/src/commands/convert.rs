@@ -19,37 +19,37 @@ use crate::printable;
 /// So many texts are shown that differ in the same way.
 const SHOWN: usize = 2;
 
-/// Bring a response schema over: write the response template that reads the same
+/// Convert a response schema to the response template that reads the same
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   The response template on standard output, the report beside it:
     unjinja convert response_schema.json > response_template.json
 
-  Into the tokenizer_config.json of a model's folder, next to the `response_schema` that is there:
+  Into the tokenizer_config.json of a model's folder, next to its `response_schema`:
     unjinja convert model/ --write
 
-  By the chat template, with the schema as a witness:
+  From the chat template, with the schema as a witness:
     unjinja convert response_schema.json --chat-template chat_template.jinja
 
-  By the schema alone, though there is a chat template beside it:
+  From the schema alone, though there is a chat template beside it:
     unjinja convert model/ --alone
 
-  By the schema alone, for texts that are read while they stream:
+  From the schema alone, for texts that are read while they stream:
     unjinja convert response_schema.json --streaming
 
 Where there is a chat template, the response template is derived from it, as `unjinja derive` does, and the
-schema is the second witness: both read all renderings, and texts that are damaged as models damage them.
-Otherwise the schema is followed, key by key, and both read texts that are put together from the schema's
-own patterns. Texts that they do not read alike are shown. That an empty text is left out of a message is no
+schema is a second witness: both read all renderings, and texts damaged as models damage them. Without one,
+the schema is converted key by key, and both read texts that are put together from the schema's own
+patterns. Texts that they disagree on are shown. An empty text that is left out of a message counts as no
 difference.
 
-A schema looks at all of the text before it takes a part for a call, and a template that is to read all texts
-alike has to do so, too: it reads whole texts only, and the report says so. With `--streaming` it looks no
-further than it has to, and reads texts otherwise that break off or have more behind their calls.
+A schema looks at the whole text before it takes a part of it for a call. A template that reads all texts the
+same has to do so, too: it reads whole texts only, and the report says so. With `--streaming` it looks no
+further than necessary, and may read texts differently that break off or continue after their calls.
 
 Exit codes:
-  0  both read all whole texts alike; damaged ones they may not
-  1  they don't: the report shows the texts, and the template is printed all the same
+  0  they agree on all whole texts; on damaged ones they may not
+  1  they disagree: the report shows the texts, and the template is printed anyway
   2  something in the schema has no counterpart, the schema is refused, or the input can't be read")]
 pub(crate) struct Args {
     /// The response schema, a tokenizer_config.json that has one, or a model's folder
@@ -60,12 +60,12 @@ pub(crate) struct Args {
     #[arg(long, value_name = "SOURCE", conflicts_with = "alone")]
     chat_template: Option<String>,
 
-    /// Follow the schema, though there is a chat template beside it
+    /// Convert the schema alone, even if there is a chat template beside it
     #[arg(long)]
     alone: bool,
 
-    /// Follow the schema only as far as texts can be read while they stream. Damaged ones may be read
-    /// otherwise than by the schema
+    /// Convert the schema only as far as texts can be read while they stream. Damaged texts may be read
+    /// differently from the schema
     #[arg(long, conflicts_with = "chat_template")]
     streaming: bool,
 
@@ -76,15 +76,15 @@ pub(crate) struct Args {
     #[arg(short, long, value_name = "FILE", conflicts_with = "write")]
     output: Option<PathBuf>,
 
-    /// Put it as `response_template` into the tokenizer_config.json that the schema stands in
+    /// Write it as `response_template` into the tokenizer_config.json that has the schema
     #[arg(long)]
     write: bool,
 
-    /// Replace what is there already: the file of `-o`, or with `--write` the response template
+    /// Replace the existing file of `-o`, or with `--write` the existing response template
     #[arg(long)]
     force: bool,
 
-    /// Print no report; errors are reported all the same
+    /// Print no report; errors are still reported
     #[arg(short, long)]
     quiet: bool,
 }
@@ -102,7 +102,7 @@ struct Converted {
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let ReaderDocument::Schema(document) = ReaderDocument::find(&args.schema)? else {
         return Err(Failure::Input(format!(
-            "{}: there is nothing to bring over: name a file that is a response schema, or that has one under \
+            "{}: there is nothing to convert: name a file that is a response schema, or that has one under \
              `response_schema` and no response template yet",
             args.schema.display()
         )));
@@ -131,12 +131,12 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
 
 fn followed(schema: &ResponseSchema, way: Way) -> Result<Converted, String> {
     let conversion = convert(schema, way).map_err(|error| {
-        format!("this can't be brought over: derive from the chat template instead, with `--chat-template`\n{error}")
+        format!("this can't be converted: derive from the chat template instead, with `--chat-template`\n{error}")
     })?;
     Ok(Converted {
         template: conversion.template,
         trials: conversion.trials,
-        way: "made by following the schema, and tried on texts from its own patterns".into(),
+        way: "converted from the schema, and tried on texts from its own patterns".into(),
         is_exact: true,
     })
 }

@@ -36,10 +36,10 @@ use super::{Failure, input, output, report};
   Into the tokenizer_config.json of a model's folder, next to the chat template it is made for:
     unjinja derive model/ --write
 
-  What would change in one that has a response template already:
+  What would change in a configuration that already has a response template:
     unjinja derive model/ --diff
 
-  In CI: does the response template that is there still read what the chat template writes?
+  In CI: does the existing response template still read what the chat template writes?
     unjinja derive model/ --check
     unjinja derive chat_template.jinja -o response_template.json --check
 
@@ -50,12 +50,12 @@ use super::{Failure, input, output, report};
   in them, and the response template has to read them:
     unjinja derive model/ --outputs outputs.jsonl
 
-  For those who are to read it, with the name of the field for reasoning that suits all of them, and with
-  what the newest version of the language has that all of them read; without it, for all that are known:
+  For target packages: with a name for the reasoning field that all of them accept, and in the newest
+  version of the language that all of them read. Without `--for`, all known packages are targets:
     unjinja derive model/ --for transformers,vllm
     unjinja derive model/ --for transformers@5.24
 
-  For one of several chat templates of a model, whatever the others write:
+  For one of a model's several chat templates, whatever the others write:
     unjinja derive model/ --variant tool_use
 
   Many at once, each into a file of its own:
@@ -63,19 +63,18 @@ use super::{Failure, input, output, report};
 
 The chat template renders conversations, and the renderings are compared. Drafts are tried on all
 of them, whole and damaged as models damage them, and the best one is printed. With several
-sources what is printed is an object with a template for each, and a table takes the place of the
-reports.
+sources, an object with a template for each is printed, and a table replaces the reports.
 
-Where a model has several chat templates (variants, or a chat_template.jinja beside another one in
-the configuration) all are derived for, and what is printed is a response template that reads the
-renderings of all, if there is one. If not, the report says which are misread.
+If a model has several chat templates (variants, or a chat_template.jinja beside another one in
+the configuration), the response template that is printed reads the renderings of all of them, if
+there is one that does. If not, the report says which are misread.
 
 Exit codes:
   0  all that the chat template writes is recovered, and so are the outputs that were given
-  1  some of it isn't, a token is missing that the chat template writes, another chat template of
-     the model is misread, or one of those of `--for` does not take it: the report says what, and the template is
-     printed all the same.
-     With `--check` and `--diff`: the response template that is there reads anything otherwise
+  1  some of it isn't, a token that the chat template writes is not known, another chat template of
+     the model is misread, or a target of `--for` does not accept the template: the report says which,
+     and the template is printed anyway.
+     With `--check` and `--diff`: the existing response template reads something differently
   2  no template could be derived, or the input can't be read")]
 pub(crate) struct Args {
     /// The chat templates: .jinja files, tokenizer_config.json files, models' folders, GGUF files,
@@ -86,31 +85,32 @@ pub(crate) struct Args {
     #[command(flatten)]
     options: SourceOptions,
 
-    /// Write the response template to a file (`-` is standard output), or to a file of its own in this
-    /// folder
+    /// Write the response template to a file (`-` is standard output); with several sources, to a file
+    /// for each in this folder
     #[arg(short, long, value_name = "FILE", conflicts_with = "write")]
     output: Option<PathBuf>,
 
-    /// Put it as `response_template` into the tokenizer_config.json that the chat template came
-    /// from, or that stands beside it; also if it does not recover everything
+    /// Write it as `response_template` into the tokenizer_config.json that the chat template came
+    /// from, or that is beside it, even if it does not recover everything
     #[arg(long, conflicts_with_all = ["diff", "check"])]
     write: bool,
 
-    /// Replace what is there already: the file of `-o`, or with `--write` the response template
+    /// Replace the existing file of `-o`, or with `--write` the existing response template
     #[arg(long)]
     force: bool,
 
-    /// Show how it differs from the one that is there, in the file of `-o` or else in the configuration,
-    /// in place of writing or printing it
+    /// Show how it differs from the existing one, in the file given with `-o` or else in the
+    /// configuration, instead of writing or printing it
     #[arg(long)]
     diff: bool,
 
-    /// Only find out whether the one that is there, in the file of `-o` or else in the configuration,
-    /// reads all as the derived one does
+    /// Only check whether the existing one, in the file given with `-o` or else in the configuration,
+    /// reads everything as the derived one does
     #[arg(long, conflicts_with = "diff")]
     check: bool,
 
-    /// The field for reasoning [default: what suits those of `--for`, else thinking, which serving engines expect]
+    /// The field for reasoning [default: the one that the targets of `--for` accept, else thinking, which
+    /// serving engines expect]
     #[arg(long, value_name = "NAME")]
     reasoning_field: Option<String>,
 
@@ -121,11 +121,11 @@ pub(crate) struct Args {
     #[arg(long)]
     ids: bool,
 
-    /// What becomes of values that the format writes raw, where no tool says their type
+    /// How to read values that the format writes raw, where no tool declares their type
     #[arg(long, value_name = "HOW", default_value = "text")]
     untyped: Untyped,
 
-    /// Which damages delimiters allow for: texts as models write them, sloppier than the chat template
+    /// Which damage delimiters tolerate: models write more sloppily than the chat template
     #[arg(long, value_name = "HOW", default_value = "usual")]
     lenience: AllowedDamage,
 
@@ -133,8 +133,8 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with = "quiet")]
     explain: bool,
 
-    /// Outputs of the model (`-` is standard input): on each line a JSON object with the `output`, and where
-    /// they are known the `prefix`, the `message` that it means, and the `tools`
+    /// Outputs of the model (`-` is standard input): on each line a JSON object with the `output` and, where
+    /// known, its `prefix`, the `message` that it means, and the `tools`
     #[arg(long, value_name = "FILE")]
     outputs: Option<PathBuf>,
 
@@ -142,29 +142,29 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FORMAT", default_value = "json")]
     format: Format,
 
-    /// Print no report; errors are reported all the same
+    /// Print no report; errors are still reported
     #[arg(short, long)]
     quiet: bool,
 }
 
-/// What becomes of raw values.
+/// How raw values are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Untyped {
-    /// They stay text
+    /// As text
     Text,
-    /// They are read as JSON where they are JSON: a text such as `40100` becomes a number, so the
-    /// proof is not whole
+    /// As JSON where they are JSON: a text such as `40100` becomes a number, so the proof is not
+    /// complete
     Guess,
 }
 
-/// Which damages delimiters allow for.
+/// Which damage delimiters tolerate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum AllowedDamage {
     /// None: texts are read as the chat template writes them
     None,
-    /// Those that can be read without losing an answer that speaks of a marker
+    /// What can be read without losing an answer that mentions a marker
     Usual,
-    /// All, whatever answers are lost for them
+    /// As much as possible, even if answers are lost to it
     All,
 }
 
@@ -175,7 +175,7 @@ enum Format {
     Json,
     /// As JSON on one line
     Compact,
-    /// The report as a JSON object, which holds the response template
+    /// The report as a JSON object that contains the response template
     JsonReport,
 }
 
@@ -349,7 +349,7 @@ fn outputs(args: &Args, sources: &[&str]) -> Result<Vec<ModelOutput>, Failure> {
     };
     if sources.len() > 1 {
         return Err(Failure::Input(
-            "`--outputs` holds what one model has written: derive for one source at a time".into(),
+            "`--outputs` are those of one model: derive from one source at a time".into(),
         ));
     }
     if sources == ["-"] && path == Path::new("-") {
@@ -670,14 +670,14 @@ pub(crate) fn write_into_config(
         .is_some_and(|value| value.total_eq(response_template))
     {
         printing::tell(format_args!(
-            "{}: the response template that is there is the same\n",
+            "{}: the existing response template is the same\n",
             path.display()
         ));
         return Ok(());
     }
     if present.is_some_and(|value| !value.is_null()) && !force {
         return Err(Failure::Input(format!(
-            "{}: there is a `response_template` already: look at the difference with `--diff`, \
+            "{}: it already has a `response_template`: see the difference with `--diff`, \
              and replace it with `--force`",
             path.display()
         )));

@@ -17,23 +17,23 @@ use super::source::{SourceOptions, report_left_out};
 use super::target::one;
 use super::{Failure, input, output};
 
-/// Find out whether two response templates read the same texts alike
+/// Find texts that two response templates disagree on
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   On texts that are put together from the markers of both:
     unjinja diff old.json new.json
 
-  On what a chat template renders, too, and on what models do to such texts:
+  Also on what a chat template renders, and on what models make of such texts:
     unjinja diff old.json new.json --chat-template chat_template.jinja
 
-  The one that is published, and the one that is derived:
+  The published one, and the derived one:
     unjinja derive model/ > derived.json
     unjinja diff model/tokenizer_config.json derived.json
 
   On the outputs of fixtures:
     unjinja diff old.json new.json --fixtures fixtures/
 
-  What a package hands on: the names of fields don't matter then, nor what it drops:
+  By what a package passes on: names of fields don't matter then, nor what it drops:
     unjinja diff old.json new.json --for vllm
 
   One template, as two versions of a package read it, or two packages:
@@ -43,37 +43,38 @@ use super::{Failure, input, output};
   A response schema, the older language, and the response template that has taken its place:
     unjinja diff response_schema.json response_template.json
 
-Two templates read a text alike if they make the same message of it, or both can't parse it. If they
-part, the smallest text is shown on which they do. A response template leaves out what is empty, so
-beside a response schema that makes no difference. With `--for`, numbers and unions are read as the language says, whatever
-the package makes of them: `unjinja port --list` says where it reads otherwise.
+Two templates agree on a text if they read it into the same message, or if neither can parse it. If they
+disagree, the smallest such text is shown. A response template leaves out what is empty; compared with a
+response schema, that is no difference. With `--for`, numbers and unions are read as the language says,
+whatever the package makes of them: `unjinja port --list` shows where it reads them differently.
 
 Exit codes:
-  0  they read all of the texts alike
-  1  they don't
+  0  they agree on all texts
+  1  they disagree
   2  a template is refused, or the input can't be read")]
 pub(crate) struct Args {
     /// A response template or response schema, a tokenizer_config.json that has one, or a model's folder
     #[arg(value_name = "A")]
     first: PathBuf,
 
-    /// The other one; A itself if there are two in `--for`
+    /// The other one [default: A itself, if `--for` names two]
     #[arg(value_name = "B")]
     second: Option<PathBuf>,
 
-    /// A chat template whose renderings they are to read [default: the one beside A or B]
+    /// A chat template whose renderings both read [default: the one beside A or B]
     #[arg(long, value_name = "SOURCE")]
     chat_template: Option<String>,
 
     #[command(flatten)]
     options: SourceOptions,
 
-    /// Fixtures, or folders that have some, whose outputs they are to read
+    /// Fixtures, or folders that contain some, whose outputs both read
     #[arg(long, value_name = "PATH", num_args = 1..)]
     fixtures: Vec<PathBuf>,
 
-    /// Compare the messages that this one hands on: transformers, vllm, sglang or trl, with a version if it matters.
-    /// Of two, with a comma, the first reads A, and the second B. A template that is refused is an error
+    /// Compare the messages that this package passes on: transformers, vllm, sglang or trl, with a version if it
+    /// matters. Given two, separated by a comma, the first reads A and the second B. A template that one of them
+    /// refuses is an error
     #[arg(long = "for", value_name = "PROFILE", value_parser = one, value_delimiter = ',')]
     targets: Vec<Target>,
 
@@ -155,7 +156,7 @@ fn check_taken(target: Target, path: &Path, reader: &Reader) -> Result<(), Failu
     let name = path.display();
     let Reader::Template(template) = reader else {
         return Err(Failure::Input(format!(
-            "{name}: {target} reads no response schemas: bring it over with `unjinja convert {name}`"
+            "{name}: {target} reads no response schemas: convert it with `unjinja convert {name}`"
         )));
     };
     let objections = target.objections(template).into_iter();
@@ -223,15 +224,17 @@ fn human(args: &Args, comparison: &Comparison, count: usize) -> Painted {
     let mut out = Painted::for_results();
     let Some(divergence) = &comparison.smallest else {
         out.push(&format!(
-            "they read all of {count} texts alike; others they may not\n"
+            "they agree on all of {count} texts; on others they may not\n"
         ));
         return out;
     };
     let diverging = comparison.diverging.len();
-    out.push(&format!("they part on {diverging} of {count} texts\n\n"));
+    out.push(&format!(
+        "they disagree on {diverging} of {count} texts\n\n"
+    ));
     let origin = &divergence.input.origin;
     out.push(&format!(
-        "the smallest text on which they do, out of one that is {origin}\n"
+        "the smallest text that they disagree on, out of one that is {origin}\n"
     ));
     if !divergence.input.prefix.is_empty() {
         out.push(&format!("the prompt   {:?}\n", divergence.input.prefix));

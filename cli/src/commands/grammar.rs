@@ -11,32 +11,32 @@ use super::request::{self, Formats, RequestArgs};
 use super::source::SourceArgs;
 use super::{Failure, batch, input, output};
 
-/// Write a grammar of what a model may write, given its tools, for engines that constrain it
+/// Write a grammar of what a model may write, given its tools, for engines that constrain their output
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  A grammar for llama.cpp, of turns that call at least one tool:
+  A grammar for llama.cpp, for turns that call at least one tool:
     unjinja grammar chat_template.jinja --tools tools.json --tool-choice required
 
-  A structural tag for vLLM and SGLang, behind a prompt that may have begun the turn:
+  A structural tag for vLLM and SGLang, after a prompt that may have begun the turn:
     unjinja grammar model/ --tools tools.json --format structural-tag --prefix prompt.txt
 
   Lark for llguidance, with one call of a certain tool and no reasoning:
     unjinja grammar model/ --tools tools.json --format lark --tool-choice get_weather \\
       --no-parallel --reasoning off
 
-  Only what begins with a call, with the texts that trigger it, as JSON:
+  A lazy grammar: only calls, with the texts that trigger it, as JSON:
     unjinja grammar model.gguf --tools tools.json --lazy
 
-  Many at once, one JSON object a line, each with `id`, `tools`, `tool_choice` and `prefix`:
+  Many at once, one JSON object per line, each with `id`, `tools`, `tool_choice` and `prefix`:
     unjinja grammar model/ --jsonl requests.jsonl > grammars.jsonl
 
-The grammar holds what the model writes behind the prompt, up to what ends its turn. What of the
-tools' schemas it can't hold is named in a warning, and so is a format that `unjinja derive` does
-not read in all its turns.
+The grammar describes what the model writes after the prompt, up to the end of its turn. A warning
+names what it can't express of the tools' schemas, and formats of which `unjinja derive` does not
+read all turns.
 
 Exit codes:
   0  the grammar is printed, or every line of the batch has its answer
-  1  there is no such grammar: the chat template does not render, or shows too little of its format
+  1  there is no grammar: the chat template does not render, or shows too little of its format
   2  the input can't be read")]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -57,11 +57,11 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE", conflicts_with = "jsonl")]
     prefix: Option<PathBuf>,
 
-    /// Only what begins with a call, as JSON with `grammar`, `triggers` and `preserved_tokens`
+    /// Describe only calls, as JSON with `grammar`, `triggers` and `preserved_tokens`
     #[arg(long)]
     lazy: bool,
 
-    /// Write a batch of grammars: one JSON object a line (`-` is standard input)
+    /// Write a batch of grammars: one JSON object per line (`-` is standard input)
     #[arg(long, value_name = "FILE")]
     jsonl: Option<PathBuf>,
 }
@@ -118,7 +118,7 @@ fn written(
     if lazy {
         let triggers = grammar.triggers();
         if triggers.is_empty() {
-            return Err("nothing of this grammar is triggered: it has no calls".to_owned());
+            return Err("this grammar has no calls, so nothing triggers it".to_owned());
         }
         let (text, warnings) = written(&grammar.lazy(), language, false)?;
         let lazy = Object::from_iter([

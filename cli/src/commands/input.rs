@@ -48,8 +48,40 @@ fn read_json_text(path: &Path) -> Result<String, Failure> {
     Ok(json::without_byte_order_mark(&text).to_owned())
 }
 
+/// The messages of a conversation and its tools, which are in a file of their own, or beside the messages in a whole request as it
+/// goes to a server.
+pub(crate) fn conversation(
+    messages: &Path,
+    tools: Option<&Path>,
+) -> Result<(Value, Value), Failure> {
+    let given = read_json(messages, "messages")?;
+    let list_of_messages = list(&given, messages, "messages")?;
+    if let Some(fault) = not_messages(&list_of_messages) {
+        let fault = format!("{}: {fault}", messages.display());
+        return Err(Failure::Input(fault));
+    }
+    let tools = match tools {
+        Some(path) => list(&read_json(path, "tools")?, path, "tools")?,
+        None => given.get("tools").cloned().unwrap_or_default(),
+    };
+    Ok((list_of_messages, tools))
+}
+
+/// Which item of a list is no message, if one is none. What roles there are is up to the chat template.
+pub(crate) fn not_messages(list: &Value) -> Option<String> {
+    let items = list.as_array().unwrap_or_default();
+    let (index, other) = items
+        .iter()
+        .enumerate()
+        .find(|(_, item)| item.as_object().is_none())?;
+    Some(format!(
+        "messages[{index}]: expected an object, found {}: write it as {{\"role\": \"user\", \"content\": …}}",
+        other.type_name()
+    ))
+}
+
 /// A list that a file holds, or that stands in a whole request as it goes to a server.
-pub(crate) fn list(value: &Value, path: &Path, what: &str) -> Result<Value, Failure> {
+fn list(value: &Value, path: &Path, what: &str) -> Result<Value, Failure> {
     let list = value
         .get(what)
         .filter(|list| !list.is_null())
@@ -64,12 +96,12 @@ pub(crate) fn list(value: &Value, path: &Path, what: &str) -> Result<Value, Fail
     }
 }
 
-/// Reads a JSON file.
-pub(crate) fn read_json(path: &Path) -> Result<Value, Failure> {
+/// Reads a JSON file that is to hold a list, or a request with one.
+fn read_json(path: &Path, what: &str) -> Result<Value, Failure> {
     let text = read_json_text(path)?;
     json::read(&text).map_err(|error| {
         Failure::Input(format!(
-            "{}:{}:{}: this is not JSON: {}",
+            "{}:{}:{}: this is not JSON: {}: give a JSON list of {what}, or a request with `{what}`",
             path.display(),
             error.line(),
             error.column(),
@@ -89,7 +121,7 @@ pub(crate) fn tokenizer(path: Option<&Path>) -> Result<Option<Tokenizer>, Failur
 
 /// Reads the tools that a prompt offered.
 pub(crate) fn read_tools(path: &Path) -> Result<Tools, Failure> {
-    let value = read_json(path)?;
+    let value = read_json(path, "tools")?;
     let (tools, remark) =
         tools(&value).map_err(|error| Failure::Input(format!("{}: {error}", path.display())))?;
     if let Some(remark) = remark {
@@ -176,7 +208,7 @@ fn derive_remedy(path: &Path) -> Option<String> {
     let loaded = is_file.then(|| ChatTemplate::load(&source, &LoadOptions::default()));
     loaded?.ok()?;
     Some(format!(
-        "derive one from the chat template that is there, with `unjinja derive {} -o \
+        "derive one from the chat template in it, with `unjinja derive {} -o \
          response_template.json`",
         path.display()
     ))

@@ -1,4 +1,4 @@
-//! `unjinja lint`: what will hurt about a response template or a chat template, before it does.
+//! `unjinja lint`: warns about problems of response templates and chat templates early.
 
 mod chat;
 
@@ -22,43 +22,43 @@ use super::target::TargetArgs;
 use super::{Failure, github, output};
 use chat::Subjects;
 
-/// Say what will hurt about a chat template or a response template, before it does
+/// Warn about problems in a chat template or a response template early
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  What is wrong with a chat template, with the line, a conversation that shows it, and what to write instead:
+  Problems of a chat template, each with its line, a conversation that shows it, and what to write instead:
     unjinja lint chat_template.jinja
 
-  Of a response template, what is likely to hurt, each with its place, why, and what to do:
+  Problems of a response template, each with its place, the reason, and what to do:
     unjinja lint response_template.json
 
-  With the prompts and the end of turns that the chat template writes:
+  Checked against the prompts and the ends of turns that the chat template writes:
     unjinja lint response_template.json --chat-template chat_template.jinja
 
-  A model's folder has both; if it has a response schema, the older language, newer readers ignore that:
+  Both, in a model's folder; a response schema, the older language, is reported if newer readers ignore it:
     unjinja lint model/
 
-  In a workflow on GitHub, where all that is worse than a note is to fail:
+  In a workflow on GitHub, where everything worse than a note fails:
     unjinja lint templates/*.json --format github --deny all
 
-  Whether those take it who are to read it, and why not:
+  Whether target packages accept it, and if not, why:
     unjinja lint response_template.json --for vllm,transformers@5.20
     unjinja lint response_template.json --for all
 
-  Which versions of the language take it, and which read it otherwise than the newest:
+  Which versions of the language accept it, and which read it differently from the newest:
     unjinja lint response_template.json --versions
 
   What a code means:
     unjinja lint --explain U003
 
-What is allowed and denied for good stands in unjinja.toml, in the current folder or one above it:
+unjinja.toml, in the current folder or a parent, sets what is always allowed or denied:
   [lint]
   deny = [\"all\", \"not-portable\"]
   allow = [\"unknown-field\"]
 
 Exit codes:
-  0  there is nothing, or there are warnings only
+  0  there are no problems, or only notes and warnings
   1  there is an error, or something that is denied; or the chat template renders nothing
-  2  a template is refused, or can't be read; the others are looked at all the same")]
+  2  a template is refused, or can't be read; the others are still checked")]
 pub(crate) struct Args {
     /// The templates: .jinja files and GGUF files with chat templates, JSON files with response templates,
     /// tokenizer_config.json files and models' folders with either or both, or model ids
@@ -76,7 +76,8 @@ pub(crate) struct Args {
     #[command(flatten)]
     targets: TargetArgs,
 
-    /// Say which versions of the language take the templates, and which read them otherwise than the newest, with a text
+    /// Show which versions of the language accept the templates, and which read them differently from the
+    /// newest, each with a text
     #[arg(long)]
     versions: bool,
 
@@ -87,11 +88,11 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FORMAT", default_value = "human")]
     format: Format,
 
-    /// Print the page of a code or name, and end
+    /// Print the page of a code or name, and exit
     #[arg(long, value_name = "CODE", conflicts_with_all = ["templates", "list"])]
     explain: Option<String>,
 
-    /// Print all codes, one a line, and end
+    /// Print all codes, one per line, and exit
     #[arg(long, conflicts_with = "templates")]
     list: bool,
 }
@@ -115,8 +116,8 @@ const RULINGS: [(&str, Ruling, &str); 2] = [
     (
         "deny",
         Ruling::Deny,
-        "Take these for errors: codes or names, with commas, or `all`, which leaves notes alone. A \
-         single code counts more than `all`, and of two options about the same the later one",
+        "Report these as errors: codes or names, separated by commas, or `all`, which leaves out notes. \
+         A single code overrides `all`, and a later option an earlier one about the same code",
     ),
     ("allow", Ruling::Allow, "Don't report these"),
 ];
@@ -255,7 +256,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     if let Some(code) = &args.explain {
         let lint: Lint = code.parse().map_err(|_| {
             Failure::Input(format!(
-                "there is no lint `{code}`: `unjinja lint --list` shows all there are"
+                "there is no lint `{code}`: `unjinja lint --list` lists them all"
             ))
         })?;
         return printing::print(lint.page());
@@ -410,14 +411,14 @@ fn of_versions(file: &str, versions: &[VersionReading]) -> String {
     };
     let says = match &newest.reading {
         Err(error) => format!("refused: {error}"),
-        Ok(None) => "taken, and no text was found that is read otherwise".to_owned(),
+        Ok(None) => "accepted; no text was found that is read differently".to_owned(),
         Ok(Some(parts)) => {
             let pieces = match parts.input.by_character {
                 true => ", character by character,",
                 false => "",
             };
             format!(
-                "taken, but {:?}{pieces} is read as {}, and by the newest as {}",
+                "accepted, but {:?}{pieces} is read as {}, and in the newest as {}",
                 parts.input.output,
                 outcome(&parts.first),
                 outcome(&parts.second)

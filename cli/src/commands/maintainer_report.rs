@@ -21,46 +21,46 @@ const MAX_ROWS: usize = 20;
 /// Where the report is written, if no other place is named.
 const PLACE: &str = "unjinja-report.md";
 
-/// Write a report for a maintainer, when something is not derived as it should be
+/// Write a report for a maintainer, if something is not derived as it should be
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  Shows the report, and asks before it is written to unjinja-report.md:
+  Show the report, and ask before writing it to unjinja-report.md:
     unjinja report chat_template.jinja
 
-  In a script, or to another file:
+  Unattended, or to another file:
     unjinja report model/ --yes
     unjinja report model/ -o report.md
 
-  Only to be looked at:
+  Only show it:
     unjinja report chat_template.jinja -o -
 
-The report is one file of Markdown, to be attached to an issue: the chat template, what was found out about it, the
-response template, the renderings that are not read back, and versions. Where the template came from is not
-in it, nor are paths, tokens of services, addresses, and the name of who is here: what looks like one of these is
-blacked out, and the number of such places is reported. A path ends at its first blank, so what follows one in the name
-of a folder stays. Please read the report all the same: what a chat template says of itself is in it.
+The report is a Markdown file to attach to an issue: the chat template, what was found out about it, the response
+template, the renderings that are not read back, and versions. It does not say where the template came from.
+Paths, access tokens, addresses, and your user name are blacked out, as is anything that looks like one, and the
+number of such places is reported. A path ends at its first blank, so what follows a blank in the name of a folder
+is kept. Please read the report before you attach it: it contains everything that the chat template says.
 
 Exit codes:
   0  the report is written
   1  it is not, because the answer was no
-  2  there is no chat template, nobody could be asked, or the file is there already")]
+  2  there is no chat template, there is no terminal to ask in, or the file already exists")]
 pub(crate) struct Args {
     #[command(flatten)]
     source: SourceArgs,
 
-    /// Write it to this file (`-` is standard output) without being asked [default: unjinja-report.md]
+    /// Write it to this file (`-` is standard output) without asking [default: unjinja-report.md]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 
-    /// Write it without being asked
+    /// Write it without asking
     #[arg(short, long)]
     yes: bool,
 
-    /// Replace a file that is there already
+    /// Replace an existing file
     #[arg(long)]
     force: bool,
 
-    /// Don't show it before it is written
+    /// Don't show it before writing it
     #[arg(short, long)]
     quiet: bool,
 }
@@ -77,7 +77,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let can_ask = io::stdin().is_terminal() && io::stderr().is_terminal();
     if !is_answered && !can_ask {
         return Err(Failure::Input(format!(
-            "nobody can be asked whether to write the report: write it to {PLACE} with `--yes`, or to another \
+            "there is no terminal to ask in: write the report to {PLACE} with `--yes`, or to another \
              file with `-o FILE`"
         )));
     }
@@ -106,7 +106,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     }
     output.write(place, &cleaned.text)?;
     printing::tell(format_args!(
-        "{}: written; {places}; please read it before you hand it on\n",
+        "{}: written; {places}; please read it before you share it\n",
         place.display()
     ));
     Ok(())

@@ -17,18 +17,18 @@ use crate::printing;
   Read a page right here:
     unjinja man derive | man -l -
 
-  Install all of them, for you alone:
+  Install all pages for yourself:
     unjinja man -o ~/.local/share/man/man1
     man unjinja-derive
 
-  Install them for everyone, in place of those of an older unjinja:
+  Install them for everyone, replacing those of an older unjinja:
     sudo unjinja man -o /usr/local/share/man/man1 --force
 
-The pages say what `--help` says. man looks into ~/.local/share/man if ~/.local/bin is in your PATH.
+The pages have the text of `--help`. man searches ~/.local/share/man if ~/.local/bin is in your PATH.
 
 Exit codes:
   0  the page is printed, or all of them are written
-  2  there is no such command, or the folder can't be written to")]
+  2  there is no such command, or the folder is not writable")]
 pub(crate) struct Args {
     /// The command whose page to print [default: the page of unjinja itself]
     #[arg(value_name = "COMMAND", conflicts_with = "output")]
@@ -38,7 +38,7 @@ pub(crate) struct Args {
     #[arg(short, long, value_name = "FOLDER")]
     output: Option<PathBuf>,
 
-    /// Replace pages that are there already
+    /// Replace existing pages
     #[arg(long, requires = "output")]
     force: bool,
 }

@@ -22,26 +22,26 @@ use super::{Failure, batch, input, into_source, output, render};
 use crate::tokenizer::Tokenizer;
 use tokens::masked_tokens;
 
-/// Tell what of a conversation the model writes, or mark it in the chat template
+/// Show which part of a conversation the model writes, or mark it in the chat template
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  What the model writes of a conversation, between ⟦ and ⟧:
+  The part of a conversation that the model writes, between ⟦ and ⟧:
     unjinja mask chat_template.jinja --messages messages.json
 
-  The same of a text that was logged, which is read first:
+  The same for a logged text, which is read first:
     unjinja mask model/ --text conversation.txt
 
   The text, and the spans in characters, for programs:
     unjinja mask model/ --messages messages.json --format json
 
-  Many at once, one JSON object a line, each with `id` and `messages`:
+  Many at once, one JSON object per line, each with `id` and `messages`:
     unjinja mask model/ --jsonl conversations.jsonl > masks.jsonl
 
   The same with the ids of tokens and their mask, as trainers take them:
     unjinja mask model/ --jsonl conversations.jsonl --tokens model/tokenizer.json
 
-  The chat template with {% generation %} around what the model writes, for trainers that ask the
-  tokenizer for the mask:
+  The chat template with {% generation %} around what the model writes, for trainers that get the mask
+  from the tokenizer:
     unjinja mask chat_template.jinja --tag > training_template.jinja
 
   The same, into the file that the chat template came from:
@@ -53,14 +53,14 @@ use tokens::masked_tokens;
   Without the token that ends the turn:
     unjinja mask model/ --messages messages.json --ending out
 
-The model writes what follows the prompt, up to the token that ends its turn. Where that is in the chat
-template is found out by rendering conversations; tags are only printed if all of these are rendered to
-the same text with them, and if they enclose what the model writes, and nothing else.
+The model writes what follows the prompt, up to the token that ends its turn. Which part of the chat
+template writes that is found by rendering conversations. Tags are printed only if all conversations
+render to the same text with them, and if they enclose what the model writes, and nothing else.
 
 Exit codes:
   0  the mask or the chat template is printed, or every line of the batch has its answer
-  1  the mask is empty, the chat template refuses the messages or would not write the text, or no
-     tags can be written into it
+  1  the mask is empty, the chat template refuses the messages or would not write the text, or it
+     can't be tagged
   2  the input can't be read")]
 pub(crate) struct Args {
     /// The chat template: a .jinja file, a tokenizer_config.json, a model's folder, a GGUF file,
@@ -81,7 +81,7 @@ pub(crate) struct Args {
     )]
     messages: Option<PathBuf>,
 
-    /// In place of messages: the text that the chat template has made of them (`-` is standard input)
+    /// Instead of messages: the text that the chat template rendered (`-` is standard input)
     #[arg(long, value_name = "FILE", conflicts_with_all = ["jsonl", "tag", "boundaries"])]
     text: Option<PathBuf>,
 
@@ -93,7 +93,7 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with_all = ["text", "jsonl", "tag", "boundaries"])]
     add_generation_prompt: bool,
 
-    /// Mask a batch: one JSON object a line (`-` is standard input)
+    /// Mask a batch: one JSON object per line (`-` is standard input)
     #[arg(long, value_name = "FILE", conflicts_with_all = ["tag", "boundaries"])]
     jsonl: Option<PathBuf>,
 
@@ -119,7 +119,7 @@ pub(crate) struct Args {
     #[arg(long, requires = "tag")]
     write: bool,
 
-    /// Replace the file of `-o`
+    /// Replace the existing file of `-o`
     #[arg(long, requires = "output")]
     force: bool,
 
@@ -127,20 +127,20 @@ pub(crate) struct Args {
     #[arg(long, value_name = "SIDE", default_value = "in")]
     ending: Side,
 
-    /// Whether white space behind it is
+    /// Whether white space after that token is in the mask
     #[arg(long, value_name = "SIDE", default_value = "out")]
     white_space: Side,
 
-    /// Whether what a prompt writes of the turn is, such as an opened <think>
+    /// Whether the part of the turn that a prompt writes is in the mask, such as an opened <think>
     #[arg(long, value_name = "SIDE", default_value = "out")]
     prefilled: Side,
 
-    /// Whether the header is that the turn begins with
+    /// Whether the header of the turn is in the mask
     #[arg(long, value_name = "SIDE", default_value = "auto")]
     header: Header,
 
-    /// Also mask the tokens that a tokenizer.json makes of the text. A token is in the mask if the model
-    /// writes a part of it
+    /// Also mask the tokens of the text, by a tokenizer.json. A token is in the mask if the model writes
+    /// part of it
     #[arg(long, value_name = "FILE", conflicts_with = "tag")]
     tokens: Option<PathBuf>,
 
@@ -212,7 +212,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     })?;
     if args.header == Header::Auto && marking.no_header_is_prompted() {
         printing::tell(format_args!(
-            "note: {}: no turn goes on from the prompt for it, so headers are in the mask; `--header out` leaves \
+            "note: {}: no turn continues the prompt for it, so headers are in the mask; `--header out` leaves \
              them out\n",
             template.name
         ));
@@ -267,14 +267,10 @@ fn in_yaml(boundaries: &[RoleBoundary]) -> String {
 
 /// The conversation of a file.
 fn conversation(args: &Args, path: &Path) -> Result<RenderInput, Failure> {
-    let given = input::read_json(path)?;
+    let (messages, tools) = input::conversation(path, args.tools.as_deref())?;
     Ok(RenderInput {
-        messages: input::list(&given, path, "messages")?,
-        tools: match &args.tools {
-            Some(path) => input::list(&input::read_json(path)?, path, "tools")?,
-            // A whole request has its tools beside its messages.
-            None => given.get("tools").cloned().unwrap_or_default(),
-        },
+        messages,
+        tools,
         add_generation_prompt: args.add_generation_prompt,
         ..args.options.base()
     })
@@ -431,7 +427,7 @@ fn tag(args: &Args, template: &ChatTemplate, marking: &Marking) -> Result<(), Fa
         true => printing::tell(format_args!("{}: it has tags already\n", template.name)),
         false => printing::tell(format_args!(
             "{}: {} conversations render to the same text with tags; in {} of {} the tags enclose \
-             just what the model writes{}\n",
+             exactly what the model writes{}\n",
             template.name,
             proof.same_text,
             proof.same_spans,

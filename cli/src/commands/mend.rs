@@ -10,13 +10,13 @@ use super::output::Output;
 use super::source::SourceArgs;
 use super::{Failure, into_source};
 
-/// Write a chat template that lacks a fault, and is otherwise as it was
+/// Remove a fault from a chat template, and change nothing else
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  What training of agents needs at once:
+  Everything that training of agents needs, at once:
     unjinja mend model/ --for prefix,json,arguments,content,generation --write
 
-  For training agents: what was rendered stays as it is when tools answer and users go on:
+  For training agents: what was rendered stays the same when tools answer and users continue:
     unjinja mend chat_template.jinja --for prefix > training_template.jinja
 
   What would be changed, line by line:
@@ -26,32 +26,32 @@ use super::{Failure, into_source};
     unjinja mend model/ --for prefix --write
 
 The faults:
-  results    the text so far is written otherwise once a tool answers
-  questions  the text so far is written otherwise once the user goes on: thoughts are left out
+  results    the text so far changes once a tool answers
+  questions  the text so far changes once the user continues: thoughts are left out
   prefix     both of them
   json       arguments or tools are encoded twice, as a string within JSON
-  arguments  the arguments of calls are refused, or written otherwise, as a text or as an object
-  content    a message without content is refused, or written as None, when that is null or absent
-  dates      the prompt is another one each minute, so that nothing can be cached
-  generation {% generation %} is not there; as `unjinja mask --tag`
+  arguments  the arguments of calls are refused, or written differently, as a text or as an object
+  content    a message whose content is null or absent is refused, or its content written as None
+  dates      the prompt changes every minute, so that nothing can be cached
+  generation {% generation %} is missing; the same as `unjinja mask --tag`
 
-Conversations of all kinds are rendered. A change is only made if no conversation shows the fault any more, and if all
-that showed none are rendered to the same text. What was changed, and what could not be, is reported on the standard
+Conversations of all kinds are rendered. A change is made only if no conversation shows the fault any more, and if
+all others render to the same text as before. What was changed, and what could not be, is reported on the standard
 error.
 
 Exit codes:
-  0  the template has none of the faults now
-  1  it still has one; what could be mended is printed or written all the same
+  0  the template no longer has any of the faults
+  1  it still has one; what could be mended is printed or written anyway
   2  the input can't be read")]
 pub(crate) struct Args {
     #[command(flatten)]
     source: SourceArgs,
 
-    /// The faults to be mended, with commas between them
+    /// The faults to mend, separated by commas
     #[arg(long = "for", value_name = "FAULT", value_delimiter = ',', required = true, value_parser = faults)]
     faults: Vec<Faults>,
 
-    /// Print what is changed, line by line, in place of the template
+    /// Print what is changed, line by line, instead of the template
     #[arg(long, conflicts_with_all = ["output", "write"])]
     diff: bool,
 
@@ -63,7 +63,7 @@ pub(crate) struct Args {
     #[arg(long)]
     write: bool,
 
-    /// Replace the file of `-o`
+    /// Replace the existing file of `-o`
     #[arg(long, requires = "output")]
     force: bool,
 }

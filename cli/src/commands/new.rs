@@ -13,50 +13,51 @@ use super::output::{self, Output};
 use super::source::SourceArgs;
 use super::{Failure, input};
 
-/// Write a first fixture for a chat template, ready to be edited
+/// Write a first fixture for a chat template, ready to edit
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   A fixture with the response template in it, NAME.fixture.yaml in the current folder:
     unjinja new chat_template.jinja
     unjinja check
 
-  For the response template that a model has, which stays where it is:
+  For the response template that a model already has, which stays where it is:
     unjinja new model/ --response-template model/tokenizer_config.json -o model.fixture.yaml
 
-  One that derives the response template afresh at every check:
+  A fixture that derives the response template anew at every check:
     unjinja new chat_template.jinja --derive
 
 The chat template renders conversations, and each becomes a case: what the model would write, and
-the message that it means. Those with the same text share a case, which names them. Other cases hold the
-prompts that it writes, so that a change of the chat template shows; `-o -` leaves them out, unless `--derive`
-is given, since a fixture names the chat template by its place. Where the response template does not recover what was said, the case
-expects what was said, so that it fails and shows what is to be mended; `--as-is` keeps it as it is.
+the message that it means. Conversations with the same text share a case, which names them. Other cases hold
+the prompts that the chat template writes, so that a change of it shows; `-o -` leaves them out unless
+`--derive` is given, since a fixture names the chat template by its path. Where the response template does not
+recover what was said, the case expects what was said, so that it fails and shows what to fix; with `--as-is`,
+it expects what comes out.
 
 Exit codes:
   0  the fixture is written
-  2  nothing can be derived from the chat template, or the file is there already")]
+  2  nothing can be derived from the chat template, or the file already exists")]
 pub(crate) struct Args {
     #[command(flatten)]
     source: SourceArgs,
 
-    /// The file to write, `-` for standard output; one that ends in .json is written as JSON
+    /// The file to write (`-` is standard output); as JSON if its name ends in .json
     /// [default: NAME.fixture.yaml]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 
-    /// Check this response template, a file of its own, in place of the derived one
+    /// Check the response template in this file instead of the derived one
     #[arg(long, value_name = "FILE", conflicts_with = "derive")]
     response_template: Option<PathBuf>,
 
-    /// Name the chat template in place of a response template, to derive it at every check
+    /// Name the chat template instead of a response template, which is then derived at every check
     #[arg(long)]
     derive: bool,
 
-    /// Expect what comes out, also where it is not what was said
+    /// Expect what comes out, even where it is not what was said
     #[arg(long)]
     as_is: bool,
 
-    /// Replace a file that is there already
+    /// Replace an existing file
     #[arg(long)]
     force: bool,
 }
@@ -154,8 +155,8 @@ fn fixture(args: &Args, derivation: &Derivation, place: &Path) -> Result<FirstFi
             };
             if let Some(option) = args.source.options.beyond_fixtures() {
                 return Err(Failure::Input(format!(
-                    "`--derive` can't be had with `{option}`, which a fixture has no key for: put \
-                     it beside the chat template, into a tokenizer_config.json"
+                    "`--derive` can't be combined with `{option}`, which a fixture has no key for: \
+                     put it into a tokenizer_config.json beside the chat template"
                 )));
             }
             fixture.head.remove("response_template");

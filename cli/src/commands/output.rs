@@ -76,7 +76,7 @@ impl Output {
     pub(crate) fn check(&self, path: &Path) -> Result<(), Failure> {
         match self.sources.iter().any(|source| is_same_file(source, path)) {
             true => Err(Failure::Input(format!(
-                "{}: this file is read, so it is not replaced: choose another with `-o FILE`",
+                "{}: this file is an input, so it is not replaced: choose another with `-o FILE`",
                 path.display()
             ))),
             false => Ok(()),
@@ -94,7 +94,7 @@ pub(crate) fn files_of(path: &Path) -> Vec<PathBuf> {
 
 fn is_there(path: &Path) -> Failure {
     Failure::Input(format!(
-        "{}: the file is there already: choose another with `-o FILE`, or replace it with `--force`",
+        "{}: the file already exists: choose another with `-o FILE`, or replace it with `--force`",
         path.display()
     ))
 }

@@ -14,6 +14,7 @@ use clap::ValueEnum;
 
 use crate::printing;
 use unjinja::check::Reader;
+use unjinja::files::ReadFault;
 use unjinja::profile::Target;
 use unjinja::response::Language;
 use unjinja::response_schema::ResponseSchema;
@@ -49,66 +50,66 @@ const EMPTY: &str = "the output is empty";
   Every event, while a model is writing:
     model | unjinja parse -t template.json --events
 
-  Arguments of calls typed by the tools' schemas:
+  With the arguments of calls typed by the tools' schemas:
     unjinja parse -t template.json --tools tools.json output.txt
 
   As clients of a server expect it: a chat.completion, or its chunks while a model is writing:
     unjinja parse -t template.json --openai output.txt
     model | unjinja parse -t template.json --openai --events
 
-  As an older release of transformers, or an engine with a copy of one, reads the template:
+  As an older release of transformers, or an engine with a copy of one, reads it:
     unjinja parse -t template.json --for transformers@5.23 output.txt
 
-  Of an output for which there was no room, without the call that is cut off:
+  An output that reached the token limit, without the call that is cut off:
     unjinja parse -t template.json --unfinished drop output.txt
 
-  Also if some of it is not UTF-8:
+  Even if some of it is not UTF-8:
     model | unjinja parse -t template.json --events --lossy
 
-  By a response schema, the older language: it reads whole texts, so there are no events:
+  With a response schema, the older language: it reads whole texts, so there are no events:
     unjinja parse -t response_schema.json output.txt
 
-  Strictly, as a chat template and the tools of the request allow it: a tool that is not there, or an
-  argument that is missing or of another type, is a fault with its place:
+  Strictly, as the chat template and the tools of the request allow it: an unknown tool, or an argument
+  that is missing or of the wrong type, is a fault with its place:
     unjinja parse --strict -t chat_template.jinja --tools tools.json output.txt
     model | unjinja parse --strict -t model/ --tools tools.json --prefix prompt.txt --events
 
-  Many outputs at once, one JSON object a line, each with `id`, `prefix`, `text` or `chunks`,
-  and, if it is not the one of `-t`, `response_template` or `response_schema`:
+  Many outputs at once, one JSON object per line, each with `id`, `prefix`, `text` or `chunks`,
+  and, unless `-t` gives it, `response_template` or `response_schema`:
     unjinja parse -t template.json --jsonl outputs.jsonl > messages.jsonl
   With `--strict`, each line may also have `tools`, `tool_choice`, `parallel` and `reasoning`:
     unjinja parse --strict -t model/ --jsonl outputs.jsonl > messages.jsonl
 
-  A long log, whose outputs and prompts stand under other names: messages without events, with the
-  user they belong to. Interrupted, the same command goes on where it was:
+  A long log with other names for outputs and prompts: messages without events, with the user they
+  belong to. If it is interrupted, the same command continues where it stopped:
     unjinja parse -t template.json --jsonl log.jsonl --column text=output \\
       --column prefix=prompt --keep user --no-events -o messages.jsonl
 
-  The same from one Parquet file into another, which has the columns id, user, message, error
-  and error_at; messages are JSON in texts, and rows that fail stay, with their error:
+  The same from one Parquet file to another, with the columns id, user, message, error and error_at;
+  messages are JSON texts, and rows that fail are kept, with their error:
     unjinja parse -t template.json --format parquet log.parquet --column text=output \\
       --keep user -o messages.parquet
 
-An output has 64 MiB at most, by itself and in a batch.
+An output may have at most 64 MiB, by itself and in a batch.
 
 Exit codes:
   0  the output is parsed, or every line of the batch has its answer
   1  the output is not what its template expects; with `--strict`, it is not what the chat template and
-     the tools allow, or there is no grammar of them
-  2  the template is refused, or the input can't be read: what has come in of an output until then is
-     parsed and printed all the same")]
+     the tools allow, or there is no grammar for them
+  2  the template is refused, or the input can't be read: what has come in of an output by then is
+     still parsed and printed")]
 pub(crate) struct Args {
     /// The response template or response schema, a tokenizer_config.json that has one, or a model's
     /// folder. With `--strict`, the chat template: any source that `unjinja grammar` takes
     #[arg(short, long, value_name = "FILE", required_unless_present = "batch")]
     template: Option<PathBuf>,
 
-    /// Read the template as the version of the language says that this one has: transformers, vllm, sglang or trl, with a
-    /// version if it matters, as in transformers@5.23
+    /// Read the template in the version of the language that this package has: transformers, vllm, sglang or
+    /// trl, with a version if it matters, as in transformers@5.23
     #[arg(long = "for", value_name = "PROFILE", value_parser = one, conflicts_with = "strict")]
     target: Option<Target>,
 
-    /// Take nothing but what the format of a chat template and the tools allow
+    /// Accept only what the format of a chat template and the tools allow
     #[arg(long, requires = "template", conflicts_with_all = ["on_malformed", "unfinished", "spans", "body_aware_close"])]
     strict: bool,
 
@@ -116,12 +117,12 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["prefix_text", "batch"])]
     prefix: Option<PathBuf>,
 
-    /// The prompt, given right here
+    /// The prompt, as text on the command line
     #[arg(long, value_name = "TEXT", conflicts_with = "batch")]
     prefix_text: Option<String>,
 
-    /// The tools of the prompt, as chat templates take them, or a request with `tools`, to type
-    /// arguments by
+    /// The tools of the prompt, as chat templates take them, or a request with `tools`: they type the
+    /// arguments of calls
     #[arg(long, value_name = "FILE", conflicts_with = "batch")]
     tools: Option<PathBuf>,
 
@@ -129,11 +130,11 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", conflicts_with = "batch", value_parser = clap::value_parser!(u32).range(1..))]
     chunk: Option<u32>,
 
-    /// Print every event as a line of JSON, as soon as it happens, and the message as the last
+    /// Print every event as a line of JSON, as soon as it happens, and the message last
     #[arg(long, conflicts_with = "batch")]
     events: bool,
 
-    /// Print a chat.completion in place of the message, and its chunks in place of events
+    /// Print a chat.completion instead of the message, and its chunks instead of events
     #[arg(long, conflicts_with = "spans")]
     openai: bool,
 
@@ -141,38 +142,35 @@ pub(crate) struct Args {
     #[arg(long, value_name = "WHAT", default_value = "fail")]
     on_malformed: Malformed,
 
-    /// What to do with a call that the end of the output has cut off [default: keep, as the language has it, and with
-    /// `--openai` drop]. With `--openai`, it says that the model had no room for more
+    /// What to do with a call that the end of the output cuts off [default: keep, as the language does; with
+    /// `--openai`, drop]. With `--openai`, it also says that the model reached the token limit
     #[arg(long, value_name = "WHAT")]
     unfinished: Option<CutOff>,
 
-    /// Tell in events where delimiters lie, and what they captured
+    /// Add to events where delimiters are, and what they captured
     #[arg(long)]
     spans: bool,
 
-    /// Ignore closing delimiters inside of the strings of JSON regions
+    /// Ignore closing delimiters inside the strings of JSON regions
     #[arg(long)]
     body_aware_close: bool,
 
-    /// Read bytes that are not UTF-8 as U+FFFD, in place of ending there
+    /// Read bytes that are not UTF-8 as U+FFFD, instead of stopping there
     #[arg(long)]
     lossy: bool,
 
-    /// Parse a batch: one JSON object a line (`-` is standard input)
+    /// Parse a batch: one JSON object per line (`-` is standard input)
     #[arg(long, value_name = "FILE", conflicts_with = "output", group = "batch")]
     jsonl: Option<PathBuf>,
 
-    /// Parse a batch: OUTPUT is a file with many outputs, written in this way
+    /// Parse a batch: OUTPUT is a file with many outputs in this format
     #[arg(long, group = "batch")]
     format: Option<BatchFormat>,
 
     #[command(flatten, next_help_heading = "Batches")]
     many: many::ManyArgs,
 
-    #[command(
-        flatten,
-        next_help_heading = "What the model was asked for, with --strict"
-    )]
+    #[command(flatten, next_help_heading = "The request, with --strict")]
     request: RequestArgs,
 
     #[command(flatten, next_help_heading = "The chat template, with --strict")]
@@ -188,16 +186,16 @@ pub(crate) struct Args {
 enum Malformed {
     /// End with an error
     Fail,
-    /// Tell it in an event, and go on without the region
+    /// Report it in an event, and continue without the region
     Event,
 }
 
 /// What to do with a call that is cut off.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum CutOff {
-    /// Take it as if it were whole
+    /// Treat it as complete
     Keep,
-    /// Give it the key `unfinished`
+    /// Add the key `unfinished` to it
     Mark,
     /// Leave it out
     Drop,
@@ -415,7 +413,8 @@ impl Args {
             return input::read_stream("standard input", io::stdin().lock(), self.lossy, take);
         }
         let name = path.display().to_string();
-        let file = File::open(path).map_err(|error| Failure::Input(format!("{name}: {error}")))?;
+        let file = File::open(path)
+            .map_err(|error| Failure::Input(format!("{name}: {}", ReadFault::from(error))))?;
         input::read_stream(&name, file, self.lossy, take)
     }
 }
@@ -616,7 +615,7 @@ impl Readers {
         match &self.usual {
             Some(usual) => Ok((usual.clone(), Vec::new())),
             None => Err(format!(
-                "there is neither `{TEMPLATE}` nor `{SCHEMA}`, and none is given by `-t`"
+                "there is neither `{TEMPLATE}` nor `{SCHEMA}`, and `-t` gives none"
             )),
         }
     }
@@ -702,7 +701,7 @@ fn replay(
         None | Some(Value::Null) => "",
         Some(prefix) => prefix
             .as_str()
-            .ok_or_else(|| ("`prefix` is no text".to_owned(), "prefix".into()))?,
+            .ok_or_else(|| ("`prefix` is not a text".to_owned(), "prefix".into()))?,
     };
     let fail = |error: ParseError| (error.to_string(), "prefix".into());
     warnings.extend(missing_anchor(template, prefix).map_err(fail)?);
@@ -806,12 +805,12 @@ fn chunks(case: &Object) -> Result<Vec<String>, (String, Value)> {
     let fail = |message: &str| (message.to_owned(), Value::from(0));
     match (case.get("chunks"), case.get("text")) {
         (Some(Value::Array(chunks)), _) => {
-            joined_pairs(chunks).ok_or_else(|| fail("a chunk is no valid text"))
+            joined_pairs(chunks).ok_or_else(|| fail("a chunk is not valid text"))
         }
         (None | Some(Value::Null), Some(text)) => {
             let text = text
                 .as_str()
-                .ok_or_else(|| fail("`text` is no valid text"))?;
+                .ok_or_else(|| fail("`text` is not valid text"))?;
             Ok(vec![text.to_owned()])
         }
         _ => Err(fail("there are neither `chunks` nor `text`")),

@@ -16,14 +16,14 @@ use crate::printing;
   Open it:
     unjinja playground
 
-  Only serve it, at a port of your choice:
+  Only serve it, at a certain port:
     unjinja playground --port 8080 --no-open
 
-The page is part of the program. It is served to this machine alone, until Ctrl-C, and what is opened in
+The page is part of the program. It is served to this machine alone, until Ctrl-C, and what you open in
 it stays in the browser.
 
 Exit codes:
-  2  the port can't be listened at")]
+  2  it can't listen at the port")]
 pub(crate) struct Args {
     /// The port on 127.0.0.1 [default: one that is free]
     #[arg(

@@ -13,38 +13,38 @@ use super::target::{self, one};
 use super::{Failure, input, output};
 use crate::printable;
 
-/// Rewrite a response template for somebody else who reads it
+/// Rewrite a response template for another package that reads it
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  A template that was made for one, for another:
+  For one package, from a template that was made for another:
     unjinja port response_template.json --for vllm
 
   From a model's folder, into a file:
     unjinja port model/ --for sglang -o response_template.json
 
-  For a version that lacks what came later:
+  For an older version of a package:
     unjinja port response_template.json --for transformers@5.20
 
-  What each of them takes, since when, and what it reads otherwise, with the files where that was found:
+  What each package accepts, since when, and what it reads differently, with the source of each fact:
     unjinja port --list
 
-The field for reasoning gets the name that is used there, defaults that are not known are left out, as is what
-texts must not have, and calls get the shape that is expected. What was changed is reported on the standard error. The
-rewritten template then reads texts that are put together from its markers, and the messages have to be the same but
-for what was changed.
+The reasoning field gets the name that the package uses, defaults that it does not know are left out, as is
+what it does not allow in texts, and calls get the shape that it expects. Changes are reported on the standard
+error. The rewritten template then reads texts that are put together from its markers, and the messages have to
+be the same except for what was changed.
 
-`unjinja lint --for vllm` only says what stands against a template.
+`unjinja lint --for vllm` only reports what a package does not accept.
 
 Exit codes:
-  0  the template is taken there now
-  1  it is not: what can't be rewritten is reported, and the template is printed all the same
-  2  the template is refused by all, or the input can't be read")]
+  0  the package accepts the rewritten template
+  1  it does not: what can't be rewritten is reported, and the template is printed anyway
+  2  the template is not valid, or the input can't be read")]
 pub(crate) struct Args {
     /// The response template, a tokenizer_config.json that has one, or a model's folder
     #[arg(value_name = "TEMPLATE", required_unless_present = "list")]
     template: Option<PathBuf>,
 
-    /// Whom it is to be for: transformers, vllm, sglang or trl, with a version if it matters, as in
+    /// The target package: transformers, vllm, sglang or trl, with a version if it matters, as in
     /// transformers@5.15
     #[arg(long = "for", value_name = "PROFILE", value_parser = one, required_unless_present = "list")]
     target: Option<Target>,
@@ -53,19 +53,19 @@ pub(crate) struct Args {
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 
-    /// Replace a file that is there already
+    /// Replace an existing file
     #[arg(long)]
     force: bool,
 
-    /// Don't report what was changed; errors are reported all the same
+    /// Don't report changes; errors are still reported
     #[arg(short, long)]
     quiet: bool,
 
-    /// Print what is known of all profiles, and end
+    /// Print what is known about all packages, and exit
     #[arg(long, conflicts_with_all = ["template", "target", "output"])]
     list: bool,
 
-    /// How to print what is known of profiles
+    /// How to print what is known about packages
     #[arg(
         long,
         value_name = "FORMAT",
@@ -134,7 +134,7 @@ fn report(name: &str, ported: &Ported, trial: &PortTrial) -> String {
         out.push_str(&format!("{}\n", printable(&line)));
     }
     if ported.changes.is_empty() {
-        return format!("{name}: nothing is to be changed\n");
+        return format!("{name}: nothing needs to change\n");
     }
     let (texts, differing) = (trial.texts, trial.differing.len());
     out.push_str(&format!(

@@ -13,32 +13,32 @@ use super::batch::Reply;
 use super::source::{SourceArgs, time};
 use super::{Failure, batch, input, output};
 
-/// Read a conversation back from the text that a chat template has made of it
+/// Read a conversation back from the text that a chat template rendered
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  The messages and tools of a prompt that was logged:
+  The messages and tools of a logged prompt:
     unjinja read chat_template.jinja prompt.txt
 
-  What comes out of one command goes into the other:
+  The output of one command is the input of the other:
     unjinja render model/ --messages request.json | unjinja read model/
 
-  A template that writes the date, and a text of another day:
+  A template that writes the date, and a text from another day:
     unjinja read model.gguf prompt.txt --now 2026-01-15T12:00:00
 
-  Where each text stands, in characters:
+  With the place of each text, in characters:
     unjinja read model/ prompt.txt --parts
 
-  Many at once, one JSON object a line, each with `id` and `text`, and if need be `kwargs`,
+  Many at once, one JSON object per line, each with `id` and `text`, and if needed `kwargs`,
   `bos_token`, `eos_token` and `now`:
     unjinja read model/ --jsonl prompts.jsonl > conversations.jsonl
 
-What was read is rendered again and compared with the text; `--no-proof` leaves that out.
+What was read is rendered again and compared with the text, unless `--no-proof` is given.
 
 Exit codes:
   0  the conversation is read, and renders to the same text again; or every line of the batch has
      its answer
-  1  the chat template would not write this text, writes another for what was read, writes
-     definitions of tools in a way that can't be read back, or is not valid
+  1  the chat template would not write this text, writes another one for what was read, writes
+     tool definitions in a way that can't be read back, or is not valid
   2  the input can't be read")]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -48,15 +48,15 @@ pub(crate) struct Args {
     #[arg(value_name = "TEXT", conflicts_with = "jsonl")]
     text: Option<PathBuf>,
 
-    /// Do not render what was read to compare it with the text
+    /// Don't render what was read to compare it with the text
     #[arg(long)]
     no_proof: bool,
 
-    /// Also say which part of the text is what
+    /// Also show which part of the text is what
     #[arg(long)]
     parts: bool,
 
-    /// Read a batch: one JSON object a line (`-` is standard input)
+    /// Read a batch: one JSON object per line (`-` is standard input)
     #[arg(long, value_name = "FILE")]
     jsonl: Option<PathBuf>,
 }

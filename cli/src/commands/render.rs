@@ -14,16 +14,16 @@ use super::{Failure, batch, input};
 /// Render messages with a chat template
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  What a model would be given:
+  The prompt that a model would get:
     unjinja render chat_template.jinja --messages messages.json --add-generation-prompt
 
   With tools, and variables that the template reads:
     unjinja render model/ --messages messages.json --tools tools.json --var enable_thinking=false
 
-  Spaces and line ends made visible, the date fixed:
+  With spaces and line ends made visible, and a fixed date:
     unjinja render model.gguf --messages messages.json --show-whitespace --now 2026-01-15T12:00:00
 
-  Many at once, one JSON object a line, each with `id`, `chat_template` and `messages`:
+  Many at once, one JSON object per line, each with `id`, `chat_template` and `messages`:
     unjinja render --jsonl conversations.jsonl > prompts.jsonl
 
 What the transformers library refuses, such as `{% do %}`, is refused here, too; `--lenient` renders it.
@@ -67,11 +67,11 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with = "jsonl")]
     show_whitespace: bool,
 
-    /// Render also what the transformers library refuses, such as `{% do %}`
+    /// Also render what the transformers library refuses, such as `{% do %}`
     #[arg(long)]
     lenient: bool,
 
-    /// Render a batch: one JSON object a line (`-` is standard input)
+    /// Render a batch: one JSON object per line (`-` is standard input)
     #[arg(long, value_name = "FILE")]
     jsonl: Option<PathBuf>,
 }
@@ -89,14 +89,10 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     if !args.lenient {
         refuse(&template).map_err(Failure::Wrong)?;
     }
-    let given = input::read_json(messages)?;
+    let (messages, tools) = input::conversation(messages, args.tools.as_deref())?;
     let input = RenderInput {
-        messages: input::list(&given, messages, "messages")?,
-        tools: match &args.tools {
-            Some(path) => input::list(&input::read_json(path)?, path, "tools")?,
-            // A whole request has its tools beside its messages.
-            None => given.get("tools").cloned().unwrap_or_default(),
-        },
+        messages,
+        tools,
         add_generation_prompt: args.add_generation_prompt,
         ..args.options.base()
     };
@@ -136,7 +132,7 @@ fn refuse(template: &ChatTemplate) -> Result<(), String> {
         let told = complaint.diagnostic.in_file(&template.name);
         match complaint.level {
             Level::Error => {
-                return Err(format!("{told}; `--lenient` renders it all the same"));
+                return Err(format!("{told}; `--lenient` renders it anyway"));
             }
             _ => printing::tell(format_args!("warning: {told}\n")),
         }
@@ -180,26 +176,29 @@ pub(super) fn conversation(options: &SourceOptions, case: &Object) -> Result<Ren
         Some(value) if value.as_array().is_none() => Err(wrong(key, "a list", value)),
         value => Ok(value.cloned()),
     };
-    let mut input = options.base();
+    let mut conversation = options.base();
     if let Some(now) = text_of(case, "now")? {
-        input.now = Some(time(&now).map_err(|error| format!("`now`: {error}"))?);
+        conversation.now = Some(time(&now).map_err(|error| format!("`now`: {error}"))?);
     }
-    input.messages = list("messages")?.ok_or("there is no list of `messages`")?;
-    input.tools = list("tools")?.unwrap_or_default();
-    input.add_generation_prompt = match given(case, "add_generation_prompt") {
+    conversation.messages = list("messages")?.ok_or("there is no list of `messages`")?;
+    if let Some(fault) = input::not_messages(&conversation.messages) {
+        return Err(fault);
+    }
+    conversation.tools = list("tools")?.unwrap_or_default();
+    conversation.add_generation_prompt = match given(case, "add_generation_prompt") {
         Some(value) => value
             .as_bool()
             .ok_or_else(|| wrong("add_generation_prompt", "true or false", value))?,
         None => false,
     };
     match given(case, "kwargs") {
-        Some(Value::Object(variables)) => input.variables.extend(variables.clone()),
+        Some(Value::Object(variables)) => conversation.variables.extend(variables.clone()),
         Some(other) => return Err(wrong("kwargs", "an object", other)),
         None => {}
     }
-    input.bos_token = text_of(case, "bos_token")?;
-    input.eos_token = text_of(case, "eos_token")?;
-    Ok(input)
+    conversation.bos_token = text_of(case, "bos_token")?;
+    conversation.eos_token = text_of(case, "eos_token")?;
+    Ok(conversation)
 }
 
 fn given<'c>(case: &'c Object, key: &str) -> Option<&'c Value> {

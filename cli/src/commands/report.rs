@@ -118,7 +118,7 @@ pub(crate) fn derivation(
                 line(
                     &mut out,
                     "",
-                    "  no other message was found that the chat template writes so",
+                    "  no other message was found that the chat template writes like this",
                 );
             }
         }
@@ -360,8 +360,7 @@ pub(crate) fn findings(findings: &Findings) -> String {
     for variable in &findings.assumed {
         let (name, value) = (&variable.name, variable.value);
         let how = option_name(Remedy::Variable);
-        let text =
-            format!("`{name}` is taken to be `{value}`, for nobody gave it: give it with {how}");
+        let text = format!("`{name}` is not set, so `{value}` is assumed: set it with {how}");
         line(&mut out, "assumed", &text);
     }
     let mut before = None;

@@ -17,15 +17,15 @@ use crate::options::option_name;
 /// What is asked of a model's turn.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct RequestArgs {
-    /// Whether the model is to call tools: auto, required, none, or the name of the tool
+    /// Whether the model calls tools: auto, required, none, or the name of a tool
     #[arg(long, value_name = "CHOICE", default_value = "auto", value_parser = tool_choice)]
     tool_choice: ToolChoice,
 
-    /// At most one call
+    /// Allow at most one call
     #[arg(long)]
     no_parallel: bool,
 
-    /// Whether the model is to think before it answers
+    /// Whether the model thinks before it answers
     #[arg(long, value_name = "MODE", default_value = "auto")]
     reasoning: Mode,
 }
@@ -136,7 +136,7 @@ impl Formats<'_> {
         };
         let (read, all) = (derivation.recovered(), derivation.proof.len());
         (read < all).then(|| {
-            format!("the response template that `unjinja derive` finds reads {read} of {all} renderings: what a grammar allows may be read otherwise")
+            format!("the response template that `unjinja derive` finds reads {read} of {all} renderings: what a grammar allows may be read differently")
         })
     }
 

@@ -18,47 +18,47 @@ use super::source::SourceArgs;
 use super::{Failure, batch, input, output};
 use answer::{Answerer, Found};
 
-/// Tell whether the next prompt still begins with what a model wrote
+/// Check whether the next prompt still begins with what a model wrote
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  With outputs as the chat template writes them itself:
+  With outputs that the chat template itself writes:
     unjinja roundtrip model/
 
-  With outputs of the model, one JSON object a line, each with `messages` (and `tools`) and the `output`
-  that followed; a table of causes is printed in the end:
+  With outputs of the model, one JSON object per line, each with `messages` (and `tools`) and the `output`
+  that followed; a table of causes is printed at the end:
     unjinja roundtrip model/ --jsonl outputs.jsonl > ways.jsonl
 
-  Which token is the first to differ, and the ids to be put behind those of the prompt and the output,
-  so that the model goes on and nothing it wrote is tokenized anew:
+  With the first token that differs, and the ids to append to those of the prompt and the output, so
+  that the model continues and nothing it wrote is tokenized again:
     unjinja roundtrip model/ --jsonl outputs.jsonl --tokens model/tokenizer.json > ways.jsonl
 
-An output is parsed, its message is put behind the conversation, and so is what follows: the `following` messages of
-a line, or else an answer to each call, or a question. All of it is rendered as a prompt. If that does not begin with
-the prompt and the output as they were, what was cached is lost, and a training on it sees what the model did not write.
+An output is parsed, and its message is appended to the conversation, with what follows: the `following` messages
+of a line, or else an answer to each call, or a question. All of it is rendered as a prompt. If that does not begin
+with the prompt and the output as they were, caches are lost, and training sees what the model did not write.
 
 `unjinja mend --for prefix` mends templates that drop what they have written.
 
 Exit codes:
   0  each prompt begins with what was written before
-  1  one does not, or an output can't be read
+  1  one does not, or an output can't be parsed
   2  the input can't be read")]
 pub(crate) struct Args {
     #[command(flatten)]
     source: SourceArgs,
 
-    /// Outputs of the model, one JSON object a line (`-` is standard input)
+    /// Outputs of the model, one JSON object per line (`-` is standard input)
     #[arg(long, value_name = "FILE")]
     jsonl: Option<PathBuf>,
 
-    /// The response template to read outputs with [default: it is derived from the chat template]
+    /// The response template to read outputs with [default: derived from the chat template]
     #[arg(long, value_name = "FILE")]
     template: Option<PathBuf>,
 
-    /// A tokenizer.json: tell the first token that differs, and the ids to be appended
+    /// A tokenizer.json: show the first token that differs, and the ids to append
     #[arg(long, value_name = "FILE")]
     tokens: Option<PathBuf>,
 
-    /// Tell the text to be put behind a prompt and its output, too
+    /// Also show the text to append to a prompt and its output
     #[arg(long, requires = "jsonl")]
     append: bool,
 

@@ -8,10 +8,10 @@ use unjinja::format::Format;
 
 use super::Failure;
 
-/// Print a JSON Schema, by which editors complete and check what unjinja reads and writes
+/// Print a JSON Schema, with which editors complete and check what unjinja reads and writes
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  Into a file, once, and again when unjinja is updated:
+  Into a file, and again whenever unjinja is updated:
     unjinja schema response-template > response-template.schema.json
 
   For response templates in VS Code, in its settings (.vscode/settings.json):
@@ -26,16 +26,16 @@ use super::Failure;
   Or for all of them, in the settings of VS Code, with its extension for YAML:
     \"yaml.schemas\": {\"./fixture.schema.json\": [\"*.fixture.yaml\", \"*.fixture.yml\"]}
 
-A response template can't name its schema itself: `$schema` is no key of the language, so it is
-refused. Hence the settings. The comment in fixtures is for all editors that use the YAML language
-server; its path begins at the file's folder. In a fixture of JSON, `$schema` does the same.
+A response template can't name its schema itself: `$schema` is not a key of the language, and is
+refused. Hence the settings. The comment in fixtures works in all editors that use the YAML language
+server; its path is relative to the file. In a JSON fixture, `$schema` does the same.
 
-A schema does not know all: whether regular expressions can be used, for one, or whether their
-groups are, or whether files are there. Loading the file shows it.
+A schema can't check everything: for example, whether regular expressions are valid, whether their
+groups are used, or whether files exist. Loading the file does.
 
 Exit codes:
   0  the schema is printed
-  2  wrong usage: there is no such schema")]
+  2  wrong usage: no such schema")]
 pub(crate) struct Args {
     /// What the schema describes
     #[arg(value_name = "WHAT")]

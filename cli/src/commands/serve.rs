@@ -11,36 +11,36 @@ use super::source::SourceOptions;
 use super::{Failure, output};
 use crate::printing;
 
-/// Stand in front of an engine, and answer as the services do that clients are written for
+/// Serve the OpenAI and Anthropic interfaces in front of any engine
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  llama.cpp, which tells what it is and what its model's chat template is:
+  llama.cpp, which reports its model's chat template:
     llama-server -m model.gguf --port 8080
     unjinja serve --upstream http://127.0.0.1:8080
 
   Another engine, and the model's folder:
     unjinja serve --upstream http://127.0.0.1:8000/v1 --model model/
 
-  Then clients of both vendors find what they expect:
+  Clients of both vendors then connect to it:
     OPENAI_BASE_URL=http://127.0.0.1:8787/v1 OPENAI_API_KEY=none python agent.py
     ANTHROPIC_BASE_URL=http://127.0.0.1:8787 ANTHROPIC_API_KEY=none python agent.py
 
-  What models write is kept, to derive a better response template of it:
+  Record what models write, to derive a better response template from it:
     unjinja serve --upstream URL --model model/ --record outputs.jsonl
     unjinja derive model/ --outputs outputs.jsonl
 
-  What would be served, without serving it:
+  Show what would be served, without serving it:
     unjinja serve --upstream URL --model model/ --print-config
 
 It answers POST /v1/chat/completions, /v1/responses and /v1/messages, and GET /v1/models, /health and
-/metrics, on this machine alone unless `--listen` says otherwise, until Ctrl-C. Keys of clients are
-passed on to the engine, and kept nowhere. Calls and JSON are held by a grammar where the engine takes
-one. No pages in a browser are answered. See docs/serve.md.
+/metrics, for this machine alone unless `--listen` says otherwise, until Ctrl-C. Clients' keys are
+passed on to the engine and not stored. Calls and JSON are constrained by a grammar where the engine
+supports one. Requests from web pages are refused. See docs/serve.md.
 
 Exit codes:
-  0  it was told to end
-  2  there is no server: the engine does not answer, nothing can be derived from the chat template,
-     or the address can't be listened at")]
+  0  it was stopped
+  2  it could not start: the engine does not answer, nothing can be derived from the chat template,
+     or it can't listen at the address")]
 pub(crate) struct Args {
     /// The engine's address, such as http://127.0.0.1:8080
     #[arg(long, value_name = "URL")]
@@ -59,11 +59,11 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NAME")]
     upstream_model: Option<String>,
 
-    /// Where to listen
+    /// The address to listen at
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8787")]
     listen: String,
 
-    /// A name that the server is known by, beside addresses and localhost
+    /// A host name that clients use for this server, besides addresses and localhost
     #[arg(long = "host", value_name = "NAME")]
     hosts: Vec<String>,
 
@@ -71,11 +71,11 @@ pub(crate) struct Args {
     #[arg(long)]
     no_grammar: bool,
 
-    /// Answer requests that no answer can be held to, such as a required call without a grammar
+    /// Also answer requests that can't be enforced, such as a required call without a grammar
     #[arg(long)]
     best_effort: bool,
 
-    /// How many requests are answered at once
+    /// How many requests to answer at once
     #[arg(long, value_name = "NUMBER", default_value = "1024", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     max_requests: u32,
 
@@ -83,15 +83,15 @@ pub(crate) struct Args {
     #[arg(long, value_name = "BYTES", default_value = "33554432")]
     max_body: usize,
 
-    /// How long the engine may say nothing, in seconds
+    /// How long the engine may be silent, in seconds
     #[arg(long, value_name = "SECONDS", default_value = "600", value_parser = clap::value_parser!(u64).range(1..=86_400))]
     timeout: u64,
 
-    /// How long a client may take for the headers of a request, and to take what it is sent, in seconds
+    /// How long a client may take to send the headers of a request, and to receive what it is sent, in seconds
     #[arg(long, value_name = "SECONDS", default_value = "30", value_parser = clap::value_parser!(u64).range(1..=86_400))]
     patience: u64,
 
-    /// Append outputs to a file, one JSON object a line, as `derive --outputs` and `parse --jsonl` take them
+    /// Append outputs to a file, one JSON object per line, for `derive --outputs` and `parse --jsonl`
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
 

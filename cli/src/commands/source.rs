@@ -28,11 +28,11 @@ pub(crate) struct SourceArgs {
 /// How chat templates are to be loaded and rendered.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct SourceOptions {
-    /// Which of several templates to take, such as tool_use
+    /// Which of several chat templates to use, such as tool_use
     #[arg(long, value_name = "NAME")]
     variant: Option<String>,
 
-    /// Look for model ids in the cache only
+    /// Look up model ids in the cache only
     #[arg(long)]
     offline: bool,
 
@@ -44,12 +44,12 @@ pub(crate) struct SourceOptions {
     #[arg(long, value_name = "TOKEN")]
     pub(crate) eos_token: Option<String>,
 
-    /// The time that the template takes for the current one, such as 2026-01-15T12:00:00
+    /// The time to use as the current one, such as 2026-01-15T12:00:00
     #[arg(long, value_name = "TIME", value_parser = time)]
     pub(crate) now: Option<DateTime>,
 
-    /// A variable of the template; the value is read as JSON, or as Python's True, False or None,
-    /// else as text
+    /// A variable for the template; the value is read as JSON, or as Python's True, False or None,
+    /// or else as text
     #[arg(long = "var", value_name = "NAME=VALUE", value_parser = variable)]
     variables: Vec<(String, Value)>,
 }
@@ -57,7 +57,7 @@ pub(crate) struct SourceOptions {
 /// The time that a text means.
 pub(crate) fn time(text: &str) -> Result<DateTime, String> {
     text.parse()
-        .map_err(|_| "this is no time: write it as 2026-01-15T12:00:00".to_owned())
+        .map_err(|_| "this is not a time: write it as 2026-01-15T12:00:00".to_owned())
 }
 
 /// The name and the value of a variable.
@@ -183,6 +183,6 @@ impl SourceOptions {
 /// Tells why the chat template that stands beside a response template is not made use of.
 pub(crate) fn report_left_out(error: &dyn fmt::Display) {
     printing::tell(format_args!(
-        "warning: the chat template that is there is left out: {error}\n"
+        "warning: the chat template beside it is not used: {error}\n"
     ));
 }

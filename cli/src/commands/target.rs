@@ -7,8 +7,8 @@ use unjinja::profile::{Profile, Target, UnknownTarget};
 /// Whom a response template is for.
 #[derive(Debug, clap::Args)]
 pub(crate) struct TargetArgs {
-    /// Whom the response template is for, with commas: transformers, vllm, sglang or trl, each with a version if
-    /// it matters, as in transformers@5.15; or all
+    /// Target packages, separated by commas: transformers, vllm, sglang or trl, each with a version if it
+    /// matters, as in transformers@5.15; or all
     #[arg(long = "for", value_name = "PROFILE", value_delimiter = ',')]
     targets: Vec<Asked>,
 }
@@ -30,9 +30,8 @@ impl FromStr for Asked {
 
 /// A single target.
 pub(crate) fn one(text: &str) -> Result<Target, String> {
-    text.parse().map_err(|error: UnknownTarget| {
-        format!("{error} (`unjinja port --list` shows all there are)")
-    })
+    text.parse()
+        .map_err(|error: UnknownTarget| format!("{error} (`unjinja port --list` lists them all)"))
 }
 
 impl TargetArgs {

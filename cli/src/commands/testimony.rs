@@ -31,11 +31,11 @@ fn alike(trials: &[Trial]) -> usize {
 pub(super) fn statement(testimony: &Result<Testimony, SchemaError>) -> String {
     let testimony = match testimony {
         Ok(testimony) => testimony,
-        Err(error) => return format!("the response schema that is there is refused: {error}"),
+        Err(error) => return format!("the existing response schema is refused: {error}"),
     };
     let count = |trials: &[Trial]| format!("{} of {}", alike(trials), trials.len());
     format!(
-        "the response schema that is there reads {} renderings alike, {} damaged texts, and {} texts of its \
+        "the existing response schema reads {} renderings alike, {} damaged texts, and {} texts of its \
          own patterns",
         count(&testimony.renderings),
         count(&testimony.damaged),

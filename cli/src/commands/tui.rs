@@ -10,7 +10,7 @@ use std::time::Duration;
 use crate::printing;
 use crate::tui::{self, Origin, Sample, Target, TerminalError, Workbench};
 use unjinja::check::{Case, Expected};
-use unjinja::files::read_text;
+use unjinja::files::{ReadFault, read_text};
 use unjinja::{ResponseTemplate, Tools};
 
 use super::source::SourceOptions;
@@ -20,10 +20,10 @@ use crate::incoming::Incoming;
 /// What takes longer to be loaded is reported.
 const SOON: Duration = Duration::from_millis(300);
 
-/// Watch an output go through the parser, step by step, and mend what is wrong
+/// Watch an output go through the parser, step by step, and fix what is wrong
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  A chat template; its response template is derived on the spot:
+  A chat template, whose response template is derived on the spot:
     unjinja tui chat_template.jinja
 
   A fixture: its cases, each passing or failing:
@@ -39,22 +39,22 @@ const SOON: Duration = Duration::from_millis(300);
     model | unjinja tui -t response_template.json -
 
 In the workbench, `?` shows all keys. `→` and `←` step by chunk, `.` and `,` by
-event, `]` and `[` by region; `c` cuts the text otherwise; `d` goes to the first
+event, `]` and `[` by region; `c` cuts the text differently; `d` goes to the first
 difference from what was expected; `e` opens the response template in $EDITOR,
-and every sample is read again when it has been saved. Nothing is overwritten
-unasked. NO_COLOR is honoured.
+and every sample is read again when it is saved. No file is overwritten without
+a question. NO_COLOR is honoured.
 
 Exit codes:
-  0  the workbench was left
-  2  there is no terminal, or it has gone, or the input can't be read
-A signal, as when its window is closed, ends it as it ends other programs.")]
+  0  the workbench was closed
+  2  there is no terminal, or it is gone, or the input can't be read
+A signal, as when the window is closed, ends it as it ends other programs.")]
 pub(crate) struct Args {
     /// A chat template (a .jinja file, a GGUF file, a model's folder, a model id), a response
     /// template, a tokenizer_config.json, or a fixture; with `-t` an output
     #[arg(value_name = "SOURCE", required_unless_present = "template")]
     source: Option<String>,
 
-    /// Outputs of a model to be replayed; `-` is standard input, live
+    /// Outputs of a model to replay; `-` is standard input, live
     #[arg(value_name = "OUTPUT")]
     outputs: Vec<PathBuf>,
 
@@ -62,15 +62,15 @@ pub(crate) struct Args {
     #[arg(short, long, value_name = "FILE")]
     template: Option<PathBuf>,
 
-    /// A text to be replayed; may be given several times
+    /// A text to replay; may be given several times
     #[arg(long, value_name = "TEXT")]
     text: Vec<String>,
 
-    /// A file with the prompt that the outputs and texts answer
+    /// A file with the prompt of the outputs and texts
     #[arg(long, value_name = "FILE", conflicts_with = "prefix_text")]
     prefix: Option<PathBuf>,
 
-    /// The same as text
+    /// The prompt, as text on the command line
     #[arg(long, value_name = "TEXT")]
     prefix_text: Option<String>,
 
@@ -297,7 +297,9 @@ const MAX_TEMPLATE: u64 = 32 << 20;
 /// Reads an output of a model. Bytes that are no UTF-8 are shown as U+FFFD, and the first of them is
 /// reported: what comes from a model should be looked at all the same.
 fn read_output(path: &Path) -> Result<(String, Option<String>), Failure> {
-    let fail = |error: io::Error| Failure::Input(format!("{}: {error}", path.display()));
+    let fail = |error: io::Error| {
+        Failure::Input(format!("{}: {}", path.display(), ReadFault::from(error)))
+    };
     let file = File::open(path).map_err(fail)?;
     let mut incoming = Incoming::new(file.take(MAX_OUTPUT + 1));
     let mut text = String::new();

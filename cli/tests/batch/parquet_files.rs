@@ -359,7 +359,7 @@ fn the_same_command_goes_on() {
     assert_eq!(super::interrupted::counted(&state), 1, "{state}");
     assert_eq!(
         unjinja(folder, &arguments, ""),
-        "! going on after 65536 rows, which an earlier run has answered\nexit 0"
+        "! continuing after 65536 rows that an earlier run answered\nexit 0"
     );
     let (schema, again) = rows(&folder.join("out.parquet"));
     assert_eq!((schema, again), rows(&folder.join("whole.parquet")));

@@ -42,7 +42,7 @@ fn a_report_has_all_that_a_maintainer_needs() {
     }
     assert_eq!(
         outcome.stderr,
-        "report.md: written; 5 places were blacked out; please read it before you hand it on\n"
+        "report.md: written; 5 places were blacked out; please read it before you share it\n"
     );
 }
 
@@ -111,7 +111,7 @@ fn nothing_is_written_unasked() {
     let error = place.error("report chat.jinja");
     assert_eq!(
         error,
-        "nobody can be asked whether to write the report: write it to unjinja-report.md with `--yes`, or to \
+        "there is no terminal to ask in: write the report to unjinja-report.md with `--yes`, or to \
          another file with `-o FILE`"
     );
     assert!(!place.at("unjinja-report.md").exists());

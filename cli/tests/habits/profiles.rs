@@ -79,7 +79,7 @@ fn what_is_ported_is_taken() {
         let again = place.run(&format!("port {target}.json --for {target}"));
         assert_eq!(
             again.stderr,
-            format!("{target}.json: nothing is to be changed\n")
+            format!("{target}.json: nothing needs to change\n")
         );
         assert_eq!(again.stdout, place.read(&format!("{target}.json")));
     }
@@ -95,7 +95,7 @@ fn what_cannot_be_ported_is_told() {
     let outcome = place.run("port odd.json --for sglang");
     assert_eq!(outcome.code, Some(1));
     insta::assert_snapshot!(outcome.stderr, @"
-    odd.json: nothing is to be changed
+    odd.json: nothing needs to change
     odd.json: /fields/content/content: SGLang 0.5.23 refuses the template: `content` is not text as it stands there, but read by `int`: let `content` be `text`
     ");
     // `--allow` leaves that out of what lint says.
@@ -210,7 +210,7 @@ fn profiles_are_listed_with_their_sources() {
     ] {
         let error = place.error(&format!("{command} --for vlm"));
         assert!(
-            error.contains("did you mean `vllm`? (`unjinja port --list` shows all there are)"),
+            error.contains("did you mean `vllm`? (`unjinja port --list` lists them all)"),
             "{error}"
         );
     }

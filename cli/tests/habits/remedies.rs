@@ -23,7 +23,7 @@ fn an_empty_file_is_called_so() {
 fn a_time_is_shown_how_to_be_written() {
     let place = Place::new();
     let error = place.error("derive chat.jinja --now yesterday");
-    let told = "invalid value 'yesterday' for '--now <TIME>': this is no time: write it as ";
+    let told = "invalid value 'yesterday' for '--now <TIME>': this is not a time: write it as ";
     let time = error.strip_prefix(told).unwrap().lines().next().unwrap();
     assert_eq!(
         place.run(&format!("derive chat.jinja --now {time}")).code,
@@ -102,13 +102,13 @@ fn a_mistake_in_the_settings_is_theirs() {
     for (paths, told) in [
         (
             "none",
-            "unjinja.toml: [check] paths: there is nothing at none: name what is there; paths begin at the \
+            "unjinja.toml: [check] paths: there is nothing at none: name an existing path, relative to the \
              folder of unjinja.toml",
         ),
         (
             "*.fixture.yaml",
-            "unjinja.toml: [check] paths: there is nothing at *.fixture.yaml: patterns are not understood: \
-             name a folder, and all fixtures below it are found",
+            "unjinja.toml: [check] paths: there is nothing at *.fixture.yaml: patterns are not supported: \
+             name a folder to check all fixtures in it",
         ),
     ] {
         place.write("unjinja.toml", format!("[check]\npaths = [\"{paths}\"]\n"));

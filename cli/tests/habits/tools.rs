@@ -119,6 +119,10 @@ fn lines_to_be_rendered_are_not_read_laxly() {
             r#""messages": {}"#,
             "`messages`: expected a list, found an object",
         ),
+        (
+            r#""messages": [null]"#,
+            r#"messages[0]: expected an object, found null: write it as {\"role\": \"user\", \"content\": …}"#,
+        ),
         (r#""messages": null"#, "there is no list of `messages`"),
         (
             r#""messages": [], "bos_token": 1"#,
@@ -126,7 +130,7 @@ fn lines_to_be_rendered_are_not_read_laxly() {
         ),
         (
             r#""messages": [], "now": "noon""#,
-            "`now`: this is no time: write it as 2026-01-15T12:00:00",
+            "`now`: this is not a time: write it as 2026-01-15T12:00:00",
         ),
         (
             r#""messages": [], "add_generation_prompt": 1"#,

@@ -51,7 +51,7 @@ fn a_fixture_has_no_key_for_them() {
     let place = Place::new();
     let error = place.error("new chat.jinja --derive --var a=1");
     assert!(
-        error.starts_with("`--derive` can't be had with `--var`"),
+        error.starts_with("`--derive` can't be combined with `--var`"),
         "{error}"
     );
 }

@@ -5,8 +5,8 @@ use std::fs;
 use crate::habits::program::{CHAT_TEMPLATE, Place};
 
 const THERE: &str =
-    "the file is there already: choose another with `-o FILE`, or replace it with `--force`";
-const SOURCE: &str = "this file is read, so it is not replaced: choose another with `-o FILE`";
+    "the file already exists: choose another with `-o FILE`, or replace it with `--force`";
+const SOURCE: &str = "this file is an input, so it is not replaced: choose another with `-o FILE`";
 
 /// Each command that writes a file of its own, where FILE stands for that.
 const COMMANDS: [(&str, &str); 5] = [

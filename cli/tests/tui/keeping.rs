@@ -103,7 +103,7 @@ fn nothing_is_overwritten_unasked() {
     let mut desk = Desk::open(&folder.path().join("xml-calls.jinja").display().to_string());
     desk.press("w").write_to(&there);
     assert!(
-        desk.screen().contains("is there already. Replace it?"),
+        desk.screen().contains("already exists. Replace it?"),
         "{}",
         desk.screen()
     );

@@ -514,7 +514,7 @@ fn the_conversations_of_a_fixture_show_who_says_what() {
     let screen = desk.screen();
     for seen in [
         "Conversation 2 of 2: another greeting ✗",
-        "the model writes something else of the conversation than was expected",
+        "the model writes another part of the conversation than expected",
         "expected: \"Good night!<end>\", number 1",
         "came:     \"Good day!<end>\", number 1",
         "0 user",
@@ -583,7 +583,7 @@ fn a_fixture_that_is_not_there_is_no_model() {
         let error = Target::new(name).load(None).expect_err("it is not there");
         let error = error.to_string();
         assert!(
-            error.contains(name) && error.contains("No such file"),
+            error.contains(name) && error.contains("there is no such file"),
             "{error}"
         );
         assert!(!error.contains("hub"), "{error}");

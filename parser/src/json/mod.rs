@@ -13,7 +13,22 @@
 //! let error = json::read("{\n  \"a\" 1\n}").unwrap_err();
 //! assert_eq!(error.to_string(), "expected `:` at line 2, column 7");
 //! ```
+//!
+//! Outputs are read as Python reads them, or else a message would differ from the reference's in its details:
+//!
+//! - a string may hold half of a surrogate pair, which a Rust `String` can't;
+//! - a whole number may be larger than any machine word, and `1` and `1.0` are different;
+//! - `NaN` and the infinities are numbers;
+//! - objects keep the order of their keys, and of equal keys the last one wins;
+//! - nesting is limited, as is the length of whole numbers, at Python's own limits.
+//!
+//! [`locate`] finds the line and column of a JSON pointer in a document, from which diagnostics get their places.
+//! [`set_key`] sets one key of a document in place: files that people keep, such as a
+//! `tokenizer_config.json`, should differ in that key and nothing else, so the text is not read and written anew
+//! but cut open where the value stands. What is put in follows the style of what is there.
 
+// One scanner knows the grammar. `reader` makes values of what it finds, `tree` a tree in which each key and value knows its
+// place. Diagnostics, fixtures and `edit` go by that tree, so a document is read once however many faults it has.
 mod edit;
 mod reader;
 mod scanner;

@@ -134,7 +134,7 @@ const CHANGES: [LanguageChange; 11] = [
     LanguageChange {
         language: Language::V5_24,
         is: Trait::ClosingGroups,
-        says: "the groups of what closes a field are at hand in its transform, before those of what opens it",
+        says: "the groups of what closes a field are available in its transform, before those of what opens it",
         file: PARSER,
     },
     LanguageChange {

@@ -15,7 +15,7 @@ written.
 Reading outputs: `parse_response`, `ResponseParser`, `Completion`, `ResponseTemplate`.
 Working out how: `derive`, `attach`, `convert`, `port`, `lint`, `check`, `grammar`.
 Chat templates themselves: `caps`, `lint_chat_template`, `mend`.
-Whole conversations: `render`, `read`, `mask`, `mask_tokens`, `tagged`, `bridge`.
+Whole conversations: `render`, `read`, `mask`, `mask_tokens`, `tagged`, `role_boundaries`, `bridge`.
 
 Chat templates are named by a *source*: a tokenizer that has one, a file, a folder or an id of a model, a
 `ChatTemplate`, or the text of the template itself, which is known by its `{%` or `{{`.
@@ -46,6 +46,7 @@ from ._api import (
     port,
     read,
     render,
+    role_boundaries,
     tagged,
     Completion,
     ResponseParser,
@@ -108,5 +109,6 @@ __all__ = [
     "port",
     "read",
     "render",
+    "role_boundaries",
     "tagged",
 ]

@@ -23,14 +23,14 @@ Source = Union[str, "os.PathLike[str]", ChatTemplate, Any]
 
 
 def _listed(name: str, given: Iterable[Any]) -> list[Any]:
-    """A list of what is given. A text is no list of its characters."""
+    """The given items as a list. A text does not count as a list of its characters."""
     if isinstance(given, (str, bytes, bytearray)):
         raise TypeError(f"`{name}`: expected a list, found {type(given).__name__}")
     return list(given)
 
 
 def _tools(tools: Iterable[Tool] | Mapping[str, Any] | None) -> Any:
-    """The tools as JSON has them: functions are described as the transformers library describes them."""
+    """The tools as JSON: functions are described as the transformers library describes them."""
     if tools is None or isinstance(tools, Mapping):
         return tools
 
@@ -53,7 +53,7 @@ def parse_response(
 ) -> dict[str, Any]:
     """Parses a whole output, and returns the message.
 
-    It takes what the function of this name of the transformers library takes. `prefix` is the prompt that
+    It takes the arguments of the transformers function of this name. `prefix` is the prompt that
     came before the output: templates often write the beginning of the message there. `prefix=""` says
     that the output is the whole message. `tools` type the arguments of calls.
     """
@@ -146,7 +146,7 @@ def chat_template(
     if isinstance(source, ChatTemplate):
         given = {"variant": variant, "bos_token": bos_token, "eos_token": eos_token, "now": now, "variables": variables}
         for name in [name for name, value in given.items() if value is not None]:
-            raise TypeError(f"`{name}` comes too late for a ChatTemplate: give it where the template is loaded")
+            raise TypeError(f"`{name}` comes too late for a ChatTemplate: pass it when the template is loaded")
         return source
     options = {"now": now, "variables": variables}
     if isinstance(source, (str, os.PathLike)):
@@ -270,16 +270,16 @@ def render(
 
 
 def caps(source: Source, **options: Any) -> dict[str, Any]:
-    """Tells what a chat template renders, refuses, or silently drops, and whether it keeps what was said when a conversation
-    goes on; see `chat_template` for the options."""
+    """Shows what a chat template renders, refuses, or silently drops, and whether it keeps what was said when a conversation
+    continues; see `chat_template` for the options."""
     return chat_template(source, **options).caps()
 
 
 def read(source: Source, text: str, *, proof: bool = True, **options: Any) -> dict[str, Any]:
-    """Reads a conversation back from the text that a chat template has made of it.
+    """Reads a conversation back from the text that a chat template rendered.
 
-    Returns a dict of the `messages` and the `tools`; the `variables` that the text shows to be switched;
-    `is_open`, whether the conversation is to go on; `is_proved`, whether what was read renders to the same
+    Returns a dict of the `messages` and the `tools`; the `variables` that the text shows to be set;
+    `is_open`, whether the conversation continues; `is_proved`, whether what was read renders to the same
     text; and `remarks`.
     """
     return chat_template(source, **options).read(text, proof=proof)
@@ -290,7 +290,7 @@ def read(source: Source, text: str, *, proof: bool = True, **options: Any) -> di
 
 @dataclass(frozen=True)
 class Masked:
-    """The text of a conversation, and what of it the model writes."""
+    """The text of a conversation, and which part of it the model writes."""
 
     text: str
     """The text."""
@@ -326,7 +326,7 @@ def mask(
     header: bool | None = None,
     **options: Any,
 ) -> Masked | list[Masked]:
-    """Tells what of a conversation the model writes: for one list of messages, or for each of many.
+    """Shows which part of a conversation the model writes: for one list of messages, or for each of many.
 
     Args:
         source: Where the chat template is; see `chat_template`, which takes the other options, too.
@@ -413,12 +413,18 @@ def tagged(source: Source, **options: Any) -> str:
     return chat_template(source, **options).tagged()
 
 
+def role_boundaries(source: Source, **options: Any) -> list[dict[str, Any]]:
+    """The literals between which the assistant's turns lie, as axolotl's `role_boundaries` take them. A `MaskError` says why
+    there are none, as where a turn ends with one marker or another."""
+    return chat_template(source, **options).role_boundaries()
+
+
 # ------------------------------------------------------------------------------------- turn after turn
 
 
 class Bridge(_native.Bridge):
-    """The way from one turn of the model to the next: what is to be put behind a prompt and the output that
-    followed it, so that the model goes on. Nothing that it wrote is rendered, or cut into tokens, anew."""
+    """The way from one turn of the model to the next: what to append to a prompt and the output that
+    followed it, so that the model continues. Nothing that it wrote is rendered or tokenized again."""
 
     tokenizer: Any
 
@@ -435,10 +441,10 @@ class Bridge(_native.Bridge):
         tools: Iterable[Tool] | None = None,
         add_generation_prompt: bool = True,
     ) -> str:
-        """The text to be put behind the prompt and the output.
+        """The text to append to the prompt and the output.
 
         Args:
-            messages: The conversation: up to the message of the output, and what was said behind it.
+            messages: The conversation: up to the message of the output, and what was said after it.
             output: What the model wrote, as it wrote it. The token that ends its turn may be missing.
             tools: The tools that are offered.
             add_generation_prompt: Whether the model is to speak next.
@@ -449,7 +455,7 @@ class Bridge(_native.Bridge):
         )
 
     def ids(self, messages: Sequence[Message], output: str | Sequence[int], **options: Any) -> list[int]:
-        """The ids of that text, to be put behind those of the prompt and the output. The output may be ids, too."""
+        """The ids of that text, to append to those of the prompt and the output. The output may be ids, too."""
         if self.tokenizer is None:
             raise TypeError("there is no tokenizer: give one to `bridge`, as its source or with `tokenizer=`")
         if not isinstance(output, str):
@@ -477,7 +483,7 @@ def bridge(source: Source, *, tokenizer: Any = None, **options: Any) -> Bridge:
 
 @dataclass(frozen=True)
 class Mended:
-    """A chat template that was mended as far as it could be proved."""
+    """A chat template that was mended, as far as this could be proved."""
 
     template: str
     """The template. If nothing was changed, it is as it was."""
@@ -487,7 +493,7 @@ class Mended:
 
 
 def mend(source: Source, faults: str | Sequence[str], **options: Any) -> Mended:
-    """Writes a chat template that lacks faults, and is otherwise as it was.
+    """Removes faults from a chat template, and changes nothing else.
 
     Args:
         source: Where the chat template is; see `chat_template`, which takes the other options, too.
@@ -514,7 +520,7 @@ def grammar(
 ) -> str | dict[str, Any]:
     """The grammar of what a model may write, for an engine: text, or a dict for `structural-tag`.
 
-    What the grammar can't hold of the tools is warned of. `tool_choice` is `auto`, `required`, `none`, or the
+    What the grammar can't express of the tools is warned of. `tool_choice` is `auto`, `required`, `none`, or the
     name of a tool; `prefix` is the prompt, which may have begun the turn.
     """
     written, remarks = chat_template(source, **options).grammar(
@@ -550,9 +556,9 @@ def lint(
     profile: str | Sequence[str] = (),
     **options: Any,
 ) -> list[dict[str, Any]]:
-    """What will hurt about a response template, though it is valid; more of it with its chat template.
+    """Warns about problems of a response template, though it is valid; about more of them with its chat template.
 
-    With a `profile`, as `derive` takes it, what those have against the template whom it is for is among that, each with
+    With a `profile`, as `derive` takes it, what these packages do not accept is reported, too, each with
     the name of the profile under `for`.
     """
     profiles = _profiles(profile)
@@ -573,18 +579,18 @@ def _profiles(profile: str | Sequence[str]) -> list[str]:
 
 @dataclass(frozen=True)
 class Ported:
-    """A response template that was rewritten for somebody."""
+    """A response template that was rewritten for a package."""
 
     template: dict[str, Any]
     """The response template."""
     changes: list[dict[str, Any]]
-    """What is otherwise: each a `pointer` to where it was, and what it `says`."""
+    """What was changed: each a `pointer` to where it was, and what it `says`."""
     objections: list[dict[str, Any]]
-    """What they have against it all the same: each has a `pointer`, a `message` and a `remedy`."""
+    """What the package still does not accept: each has a `pointer`, a `message` and a `remedy`."""
 
 
 def port(response_template: Template, profile: str) -> Ported:
-    """Rewrites a response template for somebody, as far as that can be done: names of fields, defaults, what texts must not
+    """Rewrites a response template for a package, as far as possible: names of fields, defaults, what texts must not
     have, and the shape of calls."""
     return Ported(**_native.port_template(response_template, profile))
 
@@ -593,7 +599,7 @@ def convert(schema: Mapping[str, Any] | str, *, streaming: bool = False) -> dict
     """Works out the response template that reads as a response schema does, the older language.
 
     Returns a dict of the `template`; of how many `trials` it was tried on; and how many of these the two
-    read otherwise: `differ` of whole texts, and `differ_damaged` of damaged ones. `streaming` makes one that looks no
+    read differently: `differ` of whole texts, and `differ_damaged` of damaged ones. `streaming` makes one that looks no
     further ahead than it has to.
     """
     return _native.convert(schema, streaming)

@@ -127,7 +127,8 @@ fn messages(members: &Members, conversation: &mut Conversation) -> Result<(), Fa
         }
     }
     if conversation.is_answered() {
-        let message = "the last one has to be the user's: no answer is begun for the model here";
+        let message =
+            "the last one has to be the user's: answers can't be begun for the model here";
         return Err(Fault::of("messages", message));
     }
     Ok(())
@@ -190,7 +191,7 @@ fn tools(members: &Members) -> Result<Vec<Value>, Fault> {
         let kind = tool.text("type")?.unwrap_or("custom");
         if kind != "custom" {
             let message = format!(
-                "`{kind}` is no tool that a model calls here: there are only the client's own"
+                "`{kind}` is not a tool that can be called here: only the client's own are"
             );
             return Err(Fault::of(tool.own_path(), message));
         }

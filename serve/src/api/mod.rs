@@ -131,7 +131,7 @@ fn refuse_other_tools(tool: &Members<'_>) -> Result<(), Fault> {
         "function" => Ok(()),
         kind => {
             let message =
-                format!("`{kind}` is no tool that a model calls here: there are only functions");
+                format!("`{kind}` is not a tool that can be called here: only functions are");
             Err(Fault::of(tool.own_path(), message))
         }
     }

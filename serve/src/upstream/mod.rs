@@ -88,7 +88,7 @@ impl Upstream {
         let is_plain = url.starts_with("http://");
         if !is_plain && !url.starts_with("https://") {
             return Err(format!(
-                "{url}: this is no address: write it as http://127.0.0.1:8080"
+                "{url}: this is not an address: write it as http://127.0.0.1:8080"
             ));
         }
         if !is_plain && !cfg!(feature = "tls") {

@@ -88,7 +88,7 @@ impl Reading {
                 // The last line may lack its end.
                 None if self.begins < self.buffer.len() => self.buffer.push(b'\n'),
                 None if self.has_ended => return Ok(None),
-                None => return Err(Fault::bad_gateway("the upstream has ended amid its answer")),
+                None => return Err(Fault::bad_gateway("the upstream stopped within its answer")),
             }
         }
     }
@@ -138,8 +138,11 @@ impl Reading {
 
     /// The text in a piece; whatever else is in it is kept.
     fn text(&mut self, data: &str) -> Result<Option<String>, Fault> {
-        let value = json::read(data)
-            .map_err(|error| Fault::bad_gateway(format!("the upstream sends no JSON: {error}")))?;
+        let value = json::read(data).map_err(|error| {
+            Fault::bad_gateway(format!(
+                "the upstream sends something other than JSON: {error}"
+            ))
+        })?;
         if value.get("error").is_some_and(|error| !error.is_null()) {
             return Err(Fault::of_upstream(StatusCode::BAD_GATEWAY, data));
         }

@@ -62,7 +62,7 @@ fn pairs_of(value: &Value) -> Result<Vec<(Value, Value)>, Error> {
             .collect();
     }
     if value.is_none() {
-        return Err(invalid("none is no mapping"));
+        return Err(invalid("none is not a mapping"));
     }
     let pair = |item: Value| {
         let both = items::collected(&item)?;

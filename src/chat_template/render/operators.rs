@@ -235,7 +235,7 @@ pub(super) fn contained(item: &Value, container: &Value) -> Result<bool, Error> 
         }
         _ => Err(Error::new(
             ErrorKind::InvalidOperation,
-            format!("nothing can be in {}", type_name(container)),
+            format!("`in` can't search {}", type_name(container)),
         )),
     }
 }

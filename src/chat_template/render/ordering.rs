@@ -85,7 +85,7 @@ fn unordered(left: &Value, right: &Value) -> Error {
         false => ErrorKind::InvalidOperation,
     };
     let (left, right) = (type_name(left), type_name(right));
-    Error::new(kind, format!("there is no order of {left} and {right}"))
+    Error::new(kind, format!("{left} and {right} can't be ordered"))
 }
 
 fn is_number(value: &Value) -> bool {

@@ -58,7 +58,7 @@ impl<'v> Operands<'v> {
     fn named(&mut self, name: &str) -> Result<Value, Error> {
         self.used = self.positional.len();
         if self.values.kind() != ValueKind::Map {
-            return Err(invalid("the format wants a mapping"));
+            return Err(invalid("the format needs a mapping"));
         }
         let value = self.values.get_attr(name)?;
         match value.is_undefined() {
@@ -123,7 +123,7 @@ impl Spec {
         let _ = text.next_if(|c| "hlL".contains(*c));
         spec.kind = text
             .next()
-            .ok_or_else(|| invalid("the format ends amid a conversion"))?;
+            .ok_or_else(|| invalid("the format ends within a conversion"))?;
         Ok(spec)
     }
 
@@ -131,7 +131,7 @@ impl Spec {
     fn take_sizes(&mut self, arguments: &mut Operands<'_>) -> Result<(), Error> {
         let mut size = || {
             let size = arguments.next()?.as_i64();
-            let size = size.ok_or_else(|| invalid("`*` wants a whole number"))?;
+            let size = size.ok_or_else(|| invalid("`*` needs a whole number"))?;
             match usize::try_from(size.unsigned_abs()) {
                 Ok(width) if width <= MAX_WIDTH => Ok((size < 0, width)),
                 _ => Err(invalid("the width of a format is too large")),
@@ -168,7 +168,7 @@ impl Spec {
             'c' => character(&value)?,
             'd' | 'i' | 'u' | 'x' | 'X' | 'o' => self.signed(&self.integer(&value)?),
             'f' | 'F' | 'e' | 'E' | 'g' | 'G' => self.signed(&self.float(&value)?),
-            other => return Err(invalid(format!("`%{other}` is no conversion"))),
+            other => return Err(invalid(format!("`%{other}` is not a conversion"))),
         };
         Ok(self.pad(text))
     }
@@ -177,7 +177,7 @@ impl Spec {
         let number = match i128::try_from(value.clone()) {
             Ok(number) => number,
             Err(_) => f64::try_from(value.clone())
-                .map_err(|_| invalid(format!("`%{}` wants a number", self.kind)))?
+                .map_err(|_| invalid(format!("`%{}` needs a number", self.kind)))?
                 as i128,
         };
         let digits = number.unsigned_abs();
@@ -200,7 +200,7 @@ impl Spec {
 
     fn float(&self, value: &Value) -> Result<String, Error> {
         let number = f64::try_from(value.clone())
-            .map_err(|_| invalid(format!("`%{}` wants a number", self.kind)))?;
+            .map_err(|_| invalid(format!("`%{}` needs a number", self.kind)))?;
         let precision = self.precision.unwrap_or(6);
         let text = match self.kind.to_ascii_lowercase() {
             _ if !number.is_finite() => number.to_string().to_lowercase(),
@@ -247,7 +247,7 @@ fn character(value: &Value) -> Result<String, Error> {
         Some(text) if text.chars().count() == 1 => text.chars().next(),
         _ => numbered.and_then(char::from_u32),
     };
-    let character = character.ok_or_else(|| invalid("`%c` wants a character"))?;
+    let character = character.ok_or_else(|| invalid("`%c` needs a character"))?;
     Ok(character.to_string())
 }
 

@@ -89,7 +89,12 @@ fn what_is_no_document_is_refused_with_its_place() {
             (1, 4),
             "this is not YAML: while parsing node, found unknown",
         ),
-        (Language::Yaml, "a: &x [*x]", (1, 8), "a part of"),
+        (
+            Language::Yaml,
+            "a: &x [*x]",
+            (1, 8),
+            "something that contains it",
+        ),
         (
             Language::Yaml,
             "? [a]\n: b",
@@ -104,7 +109,7 @@ fn what_is_no_document_is_refused_with_its_place() {
         ),
         (Language::Yaml, "a: !thing 1", (1, 4), "this tag"),
         (Language::Yaml, "# nothing\n", (1, 1), "the file is empty"),
-        (Language::Yaml, bomb.as_str(), (9, 16), "grows too large"),
+        (Language::Yaml, bomb.as_str(), (9, 16), "expand to too much"),
         (
             Language::Yaml,
             deep.as_str(),

@@ -103,7 +103,7 @@ impl<'t> Builder<'t> {
             Event::Alias(anchor) => self.alias(anchor, span),
             Event::DocumentStart(_) if self.root.is_some() => Err(self.fault(
                 self.offset(span.start),
-                "a second document begins here: write one a file",
+                "a second document begins here: write one per file",
             )),
             _ => Ok(()),
         }
@@ -180,7 +180,10 @@ impl<'t> Builder<'t> {
             return Err(self.fault(range.start, "a key has to be written out"));
         }
         let Some(node) = self.anchors.get(&anchor) else {
-            return Err(self.fault(range.start, "this stands for what it is a part of"));
+            return Err(self.fault(
+                range.start,
+                "this alias refers to something that contains it",
+            ));
         };
         let mut node = node.clone();
         self.count_copy(&node, range.start)?;
@@ -192,7 +195,7 @@ impl<'t> Builder<'t> {
     fn count_copy(&mut self, node: &Node, place: usize) -> Result<(), Diagnostic> {
         self.aliased += weight(node);
         match self.aliased > MAX_ALIASED {
-            true => Err(self.fault(place, "what stands for other things grows too large")),
+            true => Err(self.fault(place, "aliases expand to too much")),
             false => Ok(()),
         }
     }

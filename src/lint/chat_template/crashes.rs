@@ -68,7 +68,7 @@ fn contents(stage: &Stage<'_>) -> Vec<Case> {
             level: Level::Error,
             talk: writer.talk("uco"),
             what: format!("a call beside content that is {name}"),
-            remedy: "look whether there is any: `{{ message.content or '' }}`",
+            remedy: "allow for missing content: `{{ message.content or '' }}`",
         });
         // With a thought, some look no further into the content; and earlier turns are another matter.
         cases.push(Case {
@@ -76,7 +76,7 @@ fn contents(stage: &Stage<'_>) -> Vec<Case> {
             level: Level::Error,
             talk: writer.talk("uqoru"),
             what: format!("an earlier turn with a call beside content that is {name}"),
-            remedy: "look whether there is any: `{{ message.content or '' }}`",
+            remedy: "allow for missing content: `{{ message.content or '' }}`",
         });
     }
     cases
@@ -94,7 +94,7 @@ fn thoughts(stage: &Stage<'_>) -> Vec<Case> {
             level: Level::Note,
             talk,
             what: format!("an answer whose content is {name}"),
-            remedy: "look whether there is any: `{{ message.content or '' }}`",
+            remedy: "allow for missing content: `{{ message.content or '' }}`",
         });
     }
     let null = stage
@@ -105,7 +105,7 @@ fn thoughts(stage: &Stage<'_>) -> Vec<Case> {
         level: Level::Warning,
         talk: null,
         what: "an answer whose `reasoning_content` is null".to_owned(),
-        remedy: "ask whether there is any, not whether it is defined: `{% if message.reasoning_content %}`",
+        remedy: "test whether there is any, not whether it is defined: `{% if message.reasoning_content %}`",
     });
     cases
 }
@@ -157,7 +157,7 @@ fn arguments(stage: &Stage<'_>) -> Vec<Case> {
             Object::new().into(),
             Level::Error,
             "arguments that are empty",
-            "a tool may need none: see to it that loops and `| first` bear with that",
+            "a tool may need none: make sure that loops and `| first` can handle that",
         ),
         (
             object(Value::Null),
@@ -315,7 +315,7 @@ fn tools(stage: &Stage<'_>) -> Vec<Case> {
             level: Level::Warning,
             talk,
             what: format!("a tool {what}"),
-            remedy: "nothing of a tool but its name is sure to be there: ask for the rest with `is defined`, or write \
+            remedy: "only the name of a tool is certain: test the rest with `is defined`, or write \
                      the whole of it with `| tojson`",
         }
     });

@@ -97,8 +97,8 @@ fn messages(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
             Fault::new(
                 lint,
                 format!("{whose} is not rendered: {} is missing", word.text),
-                "see that each role has a branch that writes `message.content`, and that no condition keeps messages \
-                 from it",
+                "make sure that each role has a branch that writes `message.content`, and that no condition keeps \
+                 messages from it",
             )
             .level(level)
             .at(place)
@@ -135,7 +135,7 @@ fn said_twice(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
             Fault::new(
                 Lint::SaidTwice,
                 format!("{} is said once, and rendered twice", word.text),
-                "write each text once: see whether two branches take the same message",
+                "write each text once: check whether two branches take the same message",
             )
             .at(blame::written(stage, &talk, at))
             .shown_by(&talk)

@@ -52,7 +52,7 @@ pub(super) fn check(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
             Fault::new(
                 Lint::NotInAllEngines,
                 format!("{} {does} not have {what}", listed(&without, "and")),
-                "do without it, if models are to run there",
+                "avoid it if models are to run there",
             )
             .at(place),
         );
@@ -154,7 +154,7 @@ fn remedy(what: &str) -> &'static str {
             "lists and objects can't be changed: write `ns.list + [item]`, or put together a new one"
         }
         _ => {
-            "look for another way: only what Jinja 3.1 has is there, with `tojson`, `raise_exception` and `strftime_now`"
+            "find another way: there is only what Jinja 3.1 has, with `tojson`, `raise_exception` and `strftime_now`"
         }
     }
 }

@@ -165,8 +165,8 @@ pub(super) fn misspelled(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
         report.add(
             Fault::new(
                 Lint::NearlyKnownName,
-                format!("nothing has a {what} `{name}`, and it reads nearly as `{near}`"),
-                &format!("write `{near}`, if that is meant; what is not there is taken to be nothing, and nobody is told"),
+                format!("nothing has a {what} `{name}`, but `{near}` is similar"),
+                &format!("write `{near}`, if that is meant; undefined names are taken for nothing, without an error"),
             )
             .at(used.place.clone()),
         );
@@ -230,8 +230,8 @@ pub(super) fn without_effect(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
         report.add(
             Fault::new(
                 Lint::SwitchesNothing,
-                format!("`{name}` is read, and whatever it is, nothing changes"),
-                "write what it is to change, or leave it out: callers who set it believe that it does something",
+                format!("`{name}` is read, but whatever its value, nothing changes"),
+                "let it change something, or leave it out: callers who set it believe that it does",
             )
             .at(readers[0].place.clone()),
         );

@@ -66,7 +66,7 @@ fn of_kind(
             None => String::new(),
         };
         let mut message = format!(
-            "once {follower} follows, what was said before is rendered otherwise, from character {} on: {was:?} becomes \
+            "once {follower} follows, what was said before renders differently from character {} on: {was:?} becomes \
              {is:?}{loses}",
             at.characters + 1,
         );

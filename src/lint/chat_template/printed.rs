@@ -313,7 +313,7 @@ fn escaped(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
         report.add(
             Fault::new(
                 Lint::EscapedForHtml,
-                format!("signs are escaped as for a web page: `{escape}` stands in the prompt"),
+                format!("characters are escaped as for a web page: `{escape}` stands in the prompt"),
                 "leave `| e`, `| escape` and `| forceescape` out; nobody shows prompts in a browser. `+` and `~` also \
                  escape what is put together with a text that is marked as safe, so leave `| safe` out, too",
             )

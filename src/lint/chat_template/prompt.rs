@@ -114,7 +114,7 @@ fn kept(stage: &Stage<'_>, report: &mut Report<'_, '_>, shape: &str) {
                  {spoken_text:?} in the turn",
                 tail(&prompt[..shared])
             ),
-            "let the prompt be what the turn begins with, white space included: models go on with just that",
+            "let the prompt be what the turn begins with, white space included: models continue from exactly that",
         )
         .level(level(stage, &prompted, &spoken_text))
         .at(blame::written(stage, &talk, shared.min(prompt.len().saturating_sub(1))))
@@ -211,8 +211,8 @@ fn ended(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
             Fault::new(
                 Lint::TurnNotEnded,
                 format!("nothing ends the last answer, though {end:?} ends earlier ones"),
-                "write the same behind the last of the assistant's turns: who trains on whole conversations teaches the \
-                 model else not to stop there",
+                "write the same behind the last of the assistant's turns: otherwise, training on whole conversations \
+                 teaches the model not to stop there",
             )
             .level(Level::Note)
             .at(blame::written(stage, &talk, last))

@@ -1,4 +1,4 @@
-//! What comes out otherwise than it went in: then what a model has written is not what it reads later.
+//! What comes out changed: then what a model wrote is not what it reads later.
 
 use crate::analysis::probe::with;
 use crate::chat_template::program::{Kind, Statement, What};
@@ -60,8 +60,8 @@ fn texts(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
                 report.add(
                     Fault::new(
                         Lint::TextRewritten,
-                        format!("{what} comes out otherwise than it went in: {said:?} is not in the rendering"),
-                        "write texts as they are: a model that reads its own words otherwise than it wrote them is led astray",
+                        format!("{what} comes out changed: {said:?} is not in the rendering"),
+                        "write texts as they are: a model should read its own words as it wrote them",
                     )
                     .level(Level::Warning)
                     .at(changing(stage, &talk, &word, &said))
@@ -212,7 +212,7 @@ fn arguments(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
         report.add(
             Fault::new(
                 Lint::ArgumentsRewritten,
-                "numbers in arguments come out otherwise than they went in",
+                "numbers in arguments come out changed",
                 "write values with `| tojson`, without `| int` or `| round`",
             )
             .at(blame::written(stage, &numbers, at))

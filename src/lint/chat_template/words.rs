@@ -79,8 +79,10 @@ fn reaching(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
         report.add(
             Fault::new(
                 Lint::ReachesInside,
-                format!("`{name}` reaches for the insides of Python, where whole programs can be run"),
-                "no chat template has a use for it: don't load this model before somebody has explained it",
+                format!(
+                    "`{name}` reaches into the internals of Python, where whole programs can be run"
+                ),
+                "no chat template needs it: don't load this model before somebody has explained it",
             )
             .at(used.place.clone()),
         );

@@ -87,7 +87,7 @@ fn beyond(whole: &Part<'_>) -> Vec<Diagnostic> {
     let given = keys.filter(|key| whole.has(key));
     let mut faults: Vec<Diagnostic> = given.map(|key| whole.refused_at(key, message)).collect();
     if whole.text("type") != Some("object") {
-        let message = "a response template makes objects, and this is none";
+        let message = "a response template makes objects, but this is not one";
         faults.push(whole.refused_at("type", message));
     }
     faults

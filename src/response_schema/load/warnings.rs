@@ -18,7 +18,7 @@ impl Loader<'_> {
             match &*key {
                 "x-mapping" | "x-mapping-regex" => self.warn(
                     &place,
-                    format!("`{key}` has no effect: readers before 5.4 alone knew it"),
+                    format!("`{key}` has no effect: only readers before 5.4 knew it"),
                     "write what it mapped as `x-regex-substitutions`",
                 ),
                 _ => {
@@ -42,7 +42,7 @@ impl Loader<'_> {
         if let Some(iterator) = &steps.iterator {
             self.warn_of_groups(iterator, &place("x-regex-iterator"));
             if !matches!(steps.shape, Shape::Array(_)) {
-                let message = "reading fails here, since this is no `array`";
+                let message = "reading fails here, since this is not an `array`";
                 self.warn(
                     &place("x-regex-iterator"),
                     message,
@@ -62,7 +62,7 @@ impl Loader<'_> {
                 );
             }
             if !matches!(steps.shape, Shape::Object(_)) {
-                let message = "reading fails here, since this is no `object`";
+                let message = "reading fails here, since this is not an `object`";
                 self.warn(
                     &place("x-regex-key-value"),
                     message,
@@ -71,13 +71,13 @@ impl Loader<'_> {
             }
         }
         if let Some(Parser::Unknown(name)) = &steps.parser {
-            let message = format!("nobody knows the parser `{name}`, and reading fails here");
+            let message = format!("there is no parser `{name}`, so reading fails here");
             let remedy = did_you_mean(name, &Parser::NAMES);
             self.warn(&place("x-parser"), message, remedy);
         }
         match &steps.shape {
             Shape::Unknown(name) => {
-                let message = format!("nobody knows the type `{name}`, and reading fails here");
+                let message = format!("there is no type `{name}`, so reading fails here");
                 self.warn(&place("type"), message, did_you_mean(name, &Shape::NAMES));
             }
             Shape::Array(ArrayShape::Nothing) => {

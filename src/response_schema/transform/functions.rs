@@ -164,7 +164,7 @@ impl Function {
         found.ok_or_else(|| {
             let names: Vec<&str> = FUNCTIONS.iter().map(|function| function.name).collect();
             format!(
-                "nobody knows the function `{name}`: {}",
+                "there is no function `{name}`: {}",
                 did_you_mean(name, &names)
             )
         })
@@ -215,7 +215,7 @@ impl Evaluation<'_> {
                         let (name, found) = (function.name, value.type_name());
                         let (index, wanted) = (index + 1, wanted.name());
                         return Err(format!(
-                            "argument {index} of `{name}` has to be {wanted}, and is {found}"
+                            "argument {index} of `{name}` has to be {wanted}, but is {found}"
                         ));
                     }
                     values.push(value);

@@ -35,7 +35,7 @@ pub(super) fn absolute(number: &Number) -> Number {
 
 pub(super) fn whole<'v>(value: &Value, round: fn(f64) -> f64) -> Evaluated<'v> {
     let rounded = number_of(value).and_then(|number| rounded(number, round));
-    let rounded = rounded.ok_or("what is no finite number can't be rounded")?;
+    let rounded = rounded.ok_or("only finite numbers can be rounded")?;
     Ok(Cow::Owned(rounded.into()))
 }
 

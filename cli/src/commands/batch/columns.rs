@@ -62,7 +62,7 @@ pub(crate) fn column(text: &str) -> Result<(String, String), String> {
 /// Reads the name of a column that is kept.
 pub(crate) fn kept(name: &str) -> Result<String, String> {
     if ANSWER.contains(&name) {
-        return Err("answers have that themselves: give the column another name".to_owned());
+        return Err("answers have a key of that name themselves: rename the column".to_owned());
     }
     Ok(name.to_owned())
 }

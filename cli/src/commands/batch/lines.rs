@@ -6,6 +6,7 @@ use std::io::{self, BufRead, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 use std::string::FromUtf8Error;
 
+use unjinja::files::ReadFault;
 use unjinja::{Object, Value, json};
 
 use crate::commands::{Failure, input};
@@ -73,7 +74,7 @@ impl Lines {
         (lines, bytes): (u64, u64),
     ) -> Result<Lines, Failure> {
         let name = input::name(path);
-        let fail = |error: io::Error| Failure::Input(format!("{name}: {error}"));
+        let fail = |error: io::Error| Failure::Input(format!("{name}: {}", ReadFault::from(error)));
         let mut size = None;
         let source: Box<dyn Read + Send> = if path == Path::new("-") {
             Box::new(io::stdin())

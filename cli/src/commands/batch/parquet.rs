@@ -26,6 +26,7 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::ColumnPath;
 
+use unjinja::files::ReadFault;
 use unjinja::{Object, Value, json};
 
 use crate::commands::Failure;
@@ -75,7 +76,7 @@ impl Table {
         gives_completions: bool,
     ) -> Result<Table, Failure> {
         let name = path.display().to_string();
-        let file = File::open(path).map_err(|error| wrong(&name, error))?;
+        let file = File::open(path).map_err(|error| wrong(&name, ReadFault::from(error)))?;
         let options = ArrowReaderOptions::new();
         let metadata = ArrowReaderMetadata::load(&file, options)
             .map_err(|error| wrong(&name, format_args!("this is not Parquet: {error}")))?;

@@ -151,8 +151,8 @@ impl<F: Format> Parts<F> {
                 return Err(fail(
                     &folder,
                     format_args!(
-                        "a run was interrupted here that had another {other}: repeat its command to go on, or \
-                         begin anew with `--force`"
+                        "an interrupted run wrote here with another {other}: repeat its command to continue, or \
+                         start over with `--force`"
                     ),
                 ));
             }
@@ -186,7 +186,7 @@ impl<F: Format> Parts<F> {
             let all = self.done().rows;
             self.whole.truncate(kept);
             printing::tell(format_args!(
-                "warning: {}: this is not as it was left: {} rows are done again\n",
+                "warning: {}: this has changed since the run stopped: {} rows are done again\n",
                 self.part(kept).display(),
                 all - self.done().rows,
             ));
@@ -357,7 +357,7 @@ fn read_state(folder: &Path) -> Result<Option<(Value, Vec<Whole>)>, Failure> {
         Some(state) => Ok(Some(state)),
         None => Err(fail(
             &path,
-            "this is not the state of an interrupted run: delete the folder to begin anew",
+            "this is not the state of an interrupted run: delete the folder to start over",
         )),
     }
 }

@@ -82,7 +82,7 @@ pub(super) fn compare_with(present: &Present, derivation: &Derivation) -> Standi
         None => Standing::Alike(total),
         Some(smallest) => Standing::Otherwise {
             how: format!(
-                "reads {diverging} of {total} texts otherwise than the derived one, such as {:?}",
+                "reads {diverging} of {total} texts differently from the derived one, such as {:?}",
                 smallest.input.prefix + &smallest.input.output
             ),
             changes: drift(&there, derivation),
@@ -95,14 +95,14 @@ impl Present {
     pub(super) fn statement(&self, standing: &Standing) -> String {
         let name = &self.name;
         match standing {
-            Standing::Same => format!("{name}: the response template that is there is the same"),
+            Standing::Same => format!("{name}: the existing response template is the same"),
             Standing::Alike(total) => format!(
-                "{name}: the response template that is there reads all of {total} texts as the derived \
+                "{name}: the existing response template reads all of {total} texts as the derived \
                  one does"
             ),
             Standing::Otherwise { how, changes } => {
                 let replaced_by = &self.replaced_by;
-                let there = format!("{name}: the response template that is there {how}");
+                let there = format!("{name}: the existing response template {how}");
                 if changes.is_empty() {
                     return format!(
                         "{there}: look at the difference with `--diff`, and replace it with `{replaced_by}`"
@@ -113,7 +113,7 @@ impl Present {
                     .map(|change| format!("{name}: {change}\n"))
                     .collect();
                 format!(
-                    "{there}\n{changes}{name}: look first whether the chat template is to be so; if it is, replace the response \
+                    "{there}\n{changes}{name}: check first whether this change of the chat template is intended; if it is, replace the response \
                      template with `{replaced_by}`"
                 )
             }

@@ -61,7 +61,9 @@ impl Subjects {
                 true => path.join("tokenizer_config.json"),
                 false => path.to_owned(),
             };
-            let document = super::super::input::read_json(&file).ok();
+            let text = super::super::input::read_text(&file).ok();
+            let text = text.as_deref().map(json::without_byte_order_mark);
+            let document = text.and_then(|text| json::read(text).ok());
             let holds = |key: &str| document.as_ref().is_some_and(|d| d.get(key).is_some());
             let is_template = document.is_some() && !path.is_dir() && !holds("chat_template");
             return match options.try_load(&name) {

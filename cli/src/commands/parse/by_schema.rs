@@ -36,14 +36,14 @@ pub(super) fn message(schema: &ResponseSchema, case: &Object) -> Result<Value, S
 }
 
 const NO_PREFIX: &str = "a response schema can't read what a prompt begins of the message: put that \
-                         in front of the output, or bring the schema over with `unjinja convert`";
+                         before the output, or convert the schema with `unjinja convert`";
 
 /// Says why an option can't be had with a response schema.
 fn refuse_what_has_no_meaning(args: &Args) -> Result<(), Failure> {
     let streams = "a response schema is read only from a whole text, since its patterns may find anything \
-                   anywhere: bring it over with `unjinja convert` for a response template, which streams";
+                   anywhere: convert it with `unjinja convert` to a response template, which streams";
     let types = "a response schema types arguments itself, and knows no tools";
-    let regions = "a response schema has no regions that this could be said of";
+    let regions = "a response schema has no regions that this option could apply to";
     let refusals = [
         (args.events, "--events", streams),
         (args.chunk.is_some(), "--chunk", streams),

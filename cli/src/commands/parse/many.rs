@@ -14,31 +14,31 @@ use super::Args;
 #[derive(Debug, Clone, clap::Args)]
 #[group(skip)]
 pub(super) struct ManyArgs {
-    /// The name under which rows have something, such as `text=output`; `prefix=` leaves it out
+    /// The column that holds something, such as `text=output`; `prefix=` ignores it
     #[arg(long = "column", value_name = "WHAT=NAME", requires = "batch", value_parser = column)]
     columns: Vec<(String, String)>,
 
-    /// A column that answers have as it is, beside the id
+    /// A column to copy to the answers, besides the id
     #[arg(long, value_name = "NAME", requires = "batch", value_delimiter = ',', value_parser = kept)]
     keep: Vec<String>,
 
-    /// Give messages without the events that made them, as `--format parquet` does in any case
+    /// Write messages without their events, as `--format parquet` always does
     #[arg(long, requires = "batch")]
     no_events: bool,
 
-    /// Write the answers to this file, whole or not at all; interrupted, the same command goes on
+    /// Write the answers to this file, whole or not at all; if interrupted, the same command continues
     #[arg(short = 'o', long = "output", value_name = "FILE", requires = "batch")]
     answers: Option<PathBuf>,
 
-    /// Replace the file of `-o`, and what an interrupted run with other options has left of it
+    /// Replace the existing file of `-o`, and what an interrupted run with other options left of it
     #[arg(long, requires = "answers")]
     force: bool,
 
-    /// Work on N threads [default: as many as there are cores]
+    /// Use N threads [default: as many as there are cores]
     #[arg(long, value_name = "N", requires = "batch", value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: Option<u16>,
 
-    /// Show progress also where the standard error is no terminal
+    /// Show progress even if the standard error is not a terminal
     #[arg(long, requires = "batch")]
     progress: bool,
 }

@@ -53,7 +53,7 @@ pub(super) fn edit(path: &Path, field: Option<&str>) -> Result<(), String> {
         command.stdin(Stdio::from(keyboard));
     }
     let editor = editor.to_string_lossy().into_owned();
-    let remedy = "set EDITOR to one that is there";
+    let remedy = "set EDITOR to one that exists";
     let line = field.and_then(|field| line_of(&read_text(path, MAX_FILE).ok()?, field));
     if let Some(line) = line.filter(|_| takes_a_line(&editor)) {
         command.arg(format!("+{line}"));

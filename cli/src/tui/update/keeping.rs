@@ -349,9 +349,9 @@ impl Confirm {
                 format!("there is no folder {folder} yet. Make it?")
             }
             Doubt::IsThere if keep.path.ends_with("tokenizer_config.json") => {
-                format!("{path} is there already. Put the response template into it?")
+                format!("{path} already exists. Put the response template into it?")
             }
-            Doubt::IsThere => format!("{path} is there already. Replace it?"),
+            Doubt::IsThere => format!("{path} already exists. Replace it?"),
         };
         Confirm {
             question,

@@ -15,6 +15,10 @@ const SIGNS: &[(&str, &str)] = &[
     (":", "the text of a field"),
     ("×", "text that belongs to no field"),
     (
+        "━ ╋ ╌",
+        "on the line below the text: text of a field, a delimiter, neither",
+    ),
+    (
         "underlined",
         "text that is held back: it may be a part of a delimiter",
     ),

@@ -28,11 +28,11 @@ pub(super) fn ask(workbench: &Workbench, question: &Question, areas: &Areas, buf
             3,
         ),
         About::Expectation => (
-            " Expect this of the sample called so: Enter accepts, Esc leaves ",
+            " Expect this of the sample of this name: Enter accepts, Esc leaves ",
             u16::MAX,
         ),
         About::CaseName => (
-            " Save this as a case called so: Enter goes on to the file, Esc leaves ",
+            " Save this as a case of this name: Enter goes on to the file, Esc leaves ",
             u16::MAX,
         ),
         About::FixtureFile => (

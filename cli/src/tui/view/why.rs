@@ -137,7 +137,7 @@ fn not_waiting(workbench: &Workbench, paper: &mut Paper) {
             let left = after - at.events;
             let events = if left == 1 { "event" } else { "events" };
             let words = format!(
-                "{left} more {events} of this chunk; what is waited for shows when all are told"
+                "{left} more {events} of this chunk; what is waited for is shown after the last of them"
             );
             paper.line(&words, styles.plain());
         }

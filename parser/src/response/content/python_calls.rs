@@ -31,7 +31,7 @@ pub(super) fn parse(text: &str) -> Result<Value, ContentError> {
     calls.map_err(|fault| {
         let Fault { at, what } = fault;
         ContentError::new(format!(
-            "this is no list of Python calls: {what} at byte {at} of {}",
+            "this is not a list of Python calls: {what} at byte {at} of {}",
             excerpt(text)
         ))
     })
@@ -59,7 +59,7 @@ impl<'t> Reader<'t> {
         self.skip_space();
         match self.at == self.text.len() {
             true => Ok(calls.into()),
-            false => Err(self.fault("nothing may follow the list, and something does")),
+            false => Err(self.fault("something follows the list")),
         }
     }
 
@@ -100,7 +100,7 @@ impl<'t> Reader<'t> {
     fn insert(&self, object: &mut Object, key: String, value: Value) -> Result<(), Fault> {
         match object.insert(key, value) {
             None => Ok(()),
-            Some(_) => Err(self.fault("a name has come twice")),
+            Some(_) => Err(self.fault("a name comes twice")),
         }
     }
 
@@ -237,7 +237,7 @@ impl<'t> Reader<'t> {
                     return Ok(out);
                 }
                 Some(b'\\') => out.push(self.escaped()?),
-                Some(_) => return Err(self.fault("a text goes on in another line: write `\\n`")),
+                Some(_) => return Err(self.fault("a text continues on another line: write `\\n`")),
                 None => {
                     self.at = start;
                     return Err(self.fault("a text has no end"));
@@ -271,7 +271,7 @@ impl<'t> Reader<'t> {
         };
         let Some(escaped) = escaped else {
             self.at = start;
-            return Err(self.fault("this escape is none of JSON's, nor `\\'`"));
+            return Err(self.fault("this escape is neither one of JSON's nor `\\'`"));
         };
         self.at += 1;
         Ok(escaped)
@@ -388,8 +388,8 @@ mod tests {
             ("[f(1)]", "expected an argument with its name", 3),
             ("[f(a)]", "expected `=`", 4),
             ("[f(a=1,)]", "expected an argument with its name", 7),
-            ("[f(a=1, a=2)]", "a name has come twice", 11),
-            ("[f(a={'b': 1, 'b': 2})]", "a name has come twice", 20),
+            ("[f(a=1, a=2)]", "a name comes twice", 11),
+            ("[f(a={'b': 1, 'b': 2})]", "a name comes twice", 20),
             ("[f(a={b: 1})]", "expected a text in quotes", 6),
             ("[f(a={1: 1})]", "expected a text in quotes", 6),
             ("[f(a=[1,])]", "expected a value", 8),

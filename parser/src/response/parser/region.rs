@@ -104,7 +104,7 @@ impl Region {
         tools.cast(&mut value, language);
         if field.join.is_some() && value.as_json_string().is_none() {
             return Err(RegionError::Store(format!(
-                "`join` wants strings, and this is {}",
+                "`join` needs strings, but this is {}",
                 value.type_name()
             )));
         }
@@ -140,13 +140,13 @@ impl Region {
         let Value::Array(values) = value else {
             let kind = value.type_name();
             return Err(RegionError::Transform(format!(
-                "`transform_each` wants a list, and this is {kind}"
+                "`transform_each` needs a list, but this is {kind}"
             )));
         };
         let transformed = values.into_iter().map(|element| match element {
             Value::Object(element) => apply(None, Some(element)),
             other => Err(RegionError::Transform(format!(
-                "`transform_each` wants a list of objects, and this holds {}",
+                "`transform_each` needs a list of objects, but this contains {}",
                 other.type_name()
             ))),
         });

@@ -1,8 +1,61 @@
 //! Regular expressions as response templates use them, matched in text that is still growing.
 //!
-//! `syntax` reads the dialect, `program` compiles it, and two engines run it: `automaton`
-//! reads every character once and keeps its state between chunks, `backtrack` is for the rest: atomic
-//! groups, possessive quantifiers, and looks around that no automaton can take.
+//! Delimiters are regular expressions in the dialect of Python's third-party `regex` module. After every chunk, the parser
+//! needs to know three things about each: where it matches, where its groups lie, and from
+//! which place on the text could still grow into a match. And it may not read the text twice to find out.
+//!
+//! # Why it is our own
+//!
+//! - *regex-automata* has automata that can be fed by the byte. But they say where a match ends, and not where
+//!   it began, nor from where on one may be growing; and they give up on Unicode word boundaries as soon as the
+//!   text is not ASCII. Its engines that do follow groups want the whole text at once. Its `$` does not match
+//!   before a final newline.
+//! - *fancy-regex* knows lookaround, but wants the whole text at once, too, and starts over for each search.
+//!
+//! The parser of the dialect is in `syntax`; the tables of Unicode are those of *regex-syntax*.
+//! `program` compiles what it reads into a graph of small steps, over an alphabet of only as many
+//! classes of characters as the pattern can distinguish (`alphabet`). Two engines run the graph.
+//!
+//! # The automaton
+//!
+//! `automaton` reads every character once. A state is the list of threads that a
+//! backtracking matcher would still have to try, best first; states and transitions are worked out when they
+//! are first needed, and kept. Beside the state stand registers, one row for each thread: where its match began,
+//! and where its groups lie. So the automaton can be stopped after any character and asked what has matched,
+//! and its best thread that wants more text shows from where on to hold text back. What else the dialect asks
+//! for is part of the state:
+//!
+//! - `$` also matches before a newline that ends the text. When a newline is read, nobody knows whether it is
+//!   the last character. So threads that took it for the last live on beside the others, and count only if the
+//!   text does end there.
+//! - Word boundaries are Unicode's, or ASCII's under `(?a)`. What kind of character came before is part of
+//!   the state, and what comes next is looked at before a thread goes on.
+//! - A look ahead that nothing of the match comes after, as in `\}(?=,)`, is read as if it belonged to the match. A
+//!   register notes where the match ends before it.
+//! - So is one that must not hold, as in `(?=<call>(?!.*?</think>))`, if what it looks for is a row of characters, with any number of
+//!   others before it, and nothing is looked for behind after it: `absence` makes an automaton of few states which sees that the row does
+//!   not come. Each match reads on until that is known: where that is the end of the text, and there are many matches, the meter stops it.
+//! - What is looked for behind runs along, as *parts* of the program that begin at every position. Where a part has come to its
+//!   end, the text before ends in what is looked for. Which parts have begun is part of the state, too. A search that begins
+//!   amid a text first reads what its parts may look back at, in *quiet* states, in which no match begins.
+//!
+//! # The backtracker
+//!
+//! `backtrack` is for what the automaton can't run: other looks ahead (those within a
+//! match, and those that must not hold and look for more than that), groups in a look behind, atomic groups, and possessive
+//! quantifiers. It remembers which steps have failed at which places and does not try them
+//! again, which defuses nested repeats; its notes take room where something was tried, and none for text that was
+//! passed over. A partial match is found by a second search that stops
+//! where the text ends and another character is wanted.
+//!
+//! # The meter
+//!
+//! `meter` counts the steps of both, for all searches in a message together. They may
+//! be so many, and so many more for each byte of the text: patterns in use take less than a tenth of that. A
+//! pattern that goes over the same text again and again (`<.*Q|<`, large counted repeats, lookaround that reads
+//! far ahead) uses it up, and parsing fails with `ParseError::TooCostly` instead of taking for ever.
+//!
+//! `chunk_dependence` visits all states of an automaton to find out whether the pattern can be trusted with chunks.
 
 mod absence;
 mod alphabet;

@@ -185,10 +185,10 @@ impl Program {
             return Err(PatternError {
                 offset: 0,
                 message: format!(
-                    "{} groups that are kept, where {MAX_GROUPS} are the most",
+                    "{} capturing groups, where at most {MAX_GROUPS} are allowed",
                     syntax.groups.len()
                 ),
-                remedy: Some("write `(?:…)` for those that nothing is made of".into()),
+                remedy: Some("write `(?:…)` for those that are not used".into()),
             });
         }
         let slots = 1 + 2 * syntax.groups.len();

@@ -133,7 +133,7 @@ impl Loader<'_> {
             self.fault_with(
                 pointer,
                 format!("{says} is not in version {read} of the language"),
-                format!("let it be read by transformers {since} or newer, or do without it"),
+                format!("read it with transformers {since} or newer, or do without it"),
             );
         }
         has
@@ -144,7 +144,7 @@ impl Loader<'_> {
             self.fault_with(
                 pointer,
                 format!(
-                    "a response template is an object, and this is {}",
+                    "a response template is an object, but this is {}",
                     value.type_name()
                 ),
                 "write `{\"start_anchor\": …, \"fields\": {…}}`",
@@ -212,7 +212,7 @@ fn remedy_for(key: &str, known: &[&str]) -> String {
         .iter()
         .any(|parser| parser.arguments.contains(&key));
     if is_argument && known.contains(&"content_args") {
-        return "it belongs into `content_args`".into();
+        return "it belongs in `content_args`".into();
     }
     did_you_mean(key, known)
 }

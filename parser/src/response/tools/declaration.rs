@@ -71,7 +71,7 @@ impl<'v> Declaration<'v> {
             return Err(Diagnostic::new(message).at(pointer).with_remedy(AS_TOOL));
         };
         let Some(Value::String(name)) = object.get("name") else {
-            let message = "this is no tool, for it has no `name`";
+            let message = "this is not a tool: it has no `name`";
             return Err(Diagnostic::new(message).at(pointer).with_remedy(AS_TOOL));
         };
         let schema = |key: &'static str| Some((key, object.get(key)?));
@@ -122,7 +122,9 @@ impl<'v> Declaration<'v> {
                 match schema.get("properties") {
                     Some(Value::Object(_)) => return None,
                     None if is_plain => return None,
-                    Some(_) => "its `properties` are no object, so no argument is typed".to_owned(),
+                    Some(_) => {
+                        "its `properties` are not an object, so no argument is typed".to_owned()
+                    }
                     None => "there are no `properties` in it, so no argument is typed".to_owned(),
                 }
             }

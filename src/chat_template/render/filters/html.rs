@@ -140,7 +140,9 @@ fn xml_attributes(value: &Value, args: Rest<Value>, named: Kwargs) -> Result<Val
         }
         let name = printing::str(&key)?;
         if name.contains(|c: char| c.is_whitespace() || "/>=".contains(c)) {
-            return Err(invalid(format!("`{name}` is no name of an attribute")));
+            return Err(invalid(format!(
+                "`{name}` is not a valid name for an attribute"
+            )));
         }
         let text = printing::str(&item)?;
         let piece = format!(

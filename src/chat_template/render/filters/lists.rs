@@ -87,7 +87,7 @@ fn first(value: &Value) -> Result<Value, Error> {
 
 fn last(value: &Value) -> Result<Value, Error> {
     if Generator::is(value) {
-        return Err(invalid("what has no end at hand has no last item"));
+        return Err(invalid("a generator has no last item"));
     }
     if let Some(text) = value.as_str() {
         return Ok(text
@@ -130,7 +130,7 @@ fn pairs(value: &Value) -> Result<Vec<(Value, Value)>, Error> {
         .filter(|map| map.repr() == ObjectRepr::Map);
     let Some(pairs) = map.and_then(|map| map.try_iter_pairs()) else {
         let what = type_name(value);
-        return Err(invalid(format!("{what} is no mapping")));
+        return Err(invalid(format!("{what} is not a mapping")));
     };
     budget::spend_items(value.len().unwrap_or(0).saturating_mul(2))?;
     Ok(pairs.collect())
@@ -191,7 +191,7 @@ fn group_by(value: &Value, args: Rest<Value>, named: Kwargs) -> Result<Value, Er
         let found = attribute(&item, &path)?;
         let found = match (found.is_undefined(), &default) {
             (true, Some(default)) => default.clone(),
-            (true, None) => return Err(undefined("an item has not what is to group it")),
+            (true, None) => return Err(undefined("an item lacks what it is grouped by")),
             _ => found,
         };
         let shown = found.clone();

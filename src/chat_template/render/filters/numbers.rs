@@ -17,7 +17,10 @@ pub(super) fn add_to(environment: &mut Environment<'_>) {
 }
 
 fn undefined() -> Error {
-    Error::new(ErrorKind::UndefinedError, "an undefined value is no number")
+    Error::new(
+        ErrorKind::UndefinedError,
+        "an undefined value is not a number",
+    )
 }
 
 fn int(value: &Value, args: Rest<Value>, named: Kwargs) -> Result<Value, Error> {

@@ -142,7 +142,7 @@ fn truncate(value: &Value, args: Rest<Value>, named: Kwargs) -> Result<Value, Er
     let end_length = end.chars().count() as i64;
     if leeway < 0 || length < end_length {
         return Err(invalid(
-            "`truncate` is to leave less than what it puts at the end",
+            "`truncate` leaves less than what it puts at the end",
         ));
     }
     if text.chars().count() as i64 <= length.saturating_add(leeway) {

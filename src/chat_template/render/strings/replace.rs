@@ -43,7 +43,7 @@ pub(super) fn translated(text: &str, args: &[Value]) -> Result<Value, Error> {
             (Some(text), _) => out.push_str(text),
             (None, Some(code)) => {
                 let code = u32::try_from(code).ok().and_then(char::from_u32);
-                out.push(code.ok_or_else(|| invalid("this is no number of a character"))?);
+                out.push(code.ok_or_else(|| invalid("this is not the number of a character"))?);
             }
             _ => return Err(invalid("characters become strings, numbers or none")),
         }

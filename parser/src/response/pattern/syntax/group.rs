@@ -223,7 +223,7 @@ impl Parser<'_> {
     fn refuse_flags(&self, change: &FlagChange, scoped: bool, offset: usize) -> Result<()> {
         let refuse = |message: &str| Err(PatternError::new(offset, message));
         if !scoped && !self.is_beginning {
-            let message = "flags for all of it that don't stand at its start";
+            let message = "flags for the whole pattern that are not at its start";
             return Err(
                 PatternError::new(offset, message).remedy("write `(?i:...)` for a part of it")
             );

@@ -72,7 +72,8 @@ pub(in crate::response::template) fn find_in(text: &str) -> Result<&'static str,
     } else if document.as_ref().and_then(schema_in).is_some() {
         let message = "there is a response schema here, and no response template: it reads whole texts alone, \
                        and reports no events and no regions";
-        let remedy = "bring it over with `unjinja convert`, or with `response_schema::convert` of the library";
+        let remedy =
+            "convert it with `unjinja convert`, or with `response_schema::convert` of the library";
         Err(Diagnostic::new(message).with_remedy(remedy).into())
     } else if template.is_some() || CONFIG_KEYS.into_iter().any(has) {
         let message = "this tokenizer configuration has no `response_template`";

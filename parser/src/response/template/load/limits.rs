@@ -97,7 +97,7 @@ impl Loader<'_> {
         remedy: &str,
     ) -> bool {
         if count > most {
-            let message = format!("{count} {what}, where {most} are the most");
+            let message = format!("{count} {what}, where at most {most} are allowed");
             self.fault_with(pointer, message, remedy);
         }
         count > most
