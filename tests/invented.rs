@@ -4,9 +4,10 @@
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 use unjinja::chat_template::{ChatTemplate, RenderInput};
-use unjinja::derive::{Derivation, DeriveOptions, Row, derive};
+use unjinja::derive::{Derivation, DeriveError, DeriveOptions, Row, derive};
 use unjinja::format::Format;
 use unjinja::grammar::{Grammar, Request};
 use unjinja::response::{Language, Tools};
@@ -28,6 +29,21 @@ fn chat_template(path: &Path) -> ChatTemplate {
     template.bos_token = Some("<s>".to_owned());
     template.eos_token = Some("</s>".to_owned());
     template
+}
+
+/// What is derived of each, by its name: once, for all tests that ask.
+fn derived() -> &'static [(String, Result<Derivation, DeriveError>)] {
+    static DERIVED: LazyLock<Vec<(String, Result<Derivation, DeriveError>)>> =
+        LazyLock::new(|| {
+            let templates = templates().into_iter();
+            let derived = templates.map(|path| {
+                let name = path.file_stem().expect("a name").to_string_lossy();
+                let derived = derive(&chat_template(&path), &DeriveOptions::default());
+                (name.into_owned(), derived)
+            });
+            derived.collect()
+        });
+    &DERIVED
 }
 
 /// What is recovered of a format, and how the rest differs.
@@ -52,15 +68,14 @@ fn recovered(name: &str, derived: &Derivation, table: &mut String) {
 #[test]
 fn invented_formats_are_recovered_as_far_as_is_known() {
     let mut table = String::new();
-    for path in templates() {
-        let name = path.file_stem().expect("a name").to_string_lossy();
-        let template = chat_template(&path);
-        match derive(&template, &DeriveOptions::default()) {
+    for (path, (name, derived)) in templates().iter().zip(derived()) {
+        match derived {
             Ok(derived) => {
-                recovered(&name, &derived, &mut table);
+                recovered(name, derived, &mut table);
                 if let Some(language) = derived.other_language() {
                     let options = DeriveOptions::default().language(language);
-                    let newer = derive(&template, &options).expect("it could be derived");
+                    let newer = derive(&chat_template(path), &options);
+                    let newer = newer.expect("it could be derived");
                     recovered(&format!("{name} for {language}"), &newer, &mut table);
                 }
             }
@@ -93,9 +108,8 @@ fn no_reasoning_is_found_where_no_model_reasons() {
 /// What is said in the conversations that a template is tried on is another text in all others.
 #[test]
 fn no_response_template_holds_words_of_the_conversations_it_was_tried_on() {
-    for path in templates() {
-        let name = path.file_stem().expect("a name").to_string_lossy();
-        let Ok(derived) = derive(&chat_template(&path), &DeriveOptions::default()) else {
+    for (name, derived) in derived() {
+        let Ok(derived) = derived else {
             continue;
         };
         let written = json::write(derived.template.as_value());
@@ -112,15 +126,21 @@ fn versions_of_the_language_read_derived_templates_alike() {
     let gallery = fs::read_dir(gallery).expect("it is there");
     let gallery = gallery.map(|file| file.expect("a file").path());
     let gallery = gallery.filter(|path| path.extension().is_some_and(|name| name == "jinja"));
+    let gallery: Vec<(String, Result<Derivation, DeriveError>)> = gallery
+        .map(|path| {
+            let derived = derive(&chat_template(&path), &DeriveOptions::default());
+            (path.display().to_string(), derived)
+        })
+        .collect();
     let (mut read, mut faults) = (0, Vec::new());
-    for path in templates().into_iter().chain(gallery) {
-        let Ok(derived) = derive(&chat_template(&path), &DeriveOptions::default()) else {
+    for (name, derived) in derived().iter().chain(&gallery) {
+        let Ok(derived) = derived else {
             continue;
         };
         let versions = Language::all().filter_map(|language| {
             let template = derived.template.in_language(language);
             // Keys that came later are no reason to refuse a format.
-            assert!(template.is_ok() || language < derived.language, "{path:?}");
+            assert!(template.is_ok() || language < derived.language, "{name}");
             template.ok()
         });
         let versions: Vec<ResponseTemplate> = versions.collect();
@@ -135,7 +155,7 @@ fn versions_of_the_language_read_derived_templates_alike() {
             let messages: Vec<_> = messages.skip(count).collect();
             read += messages.len();
             if messages.windows(2).any(|pair| pair[0] != pair[1]) {
-                faults.push(format!("{}: {}", path.display(), row.name));
+                faults.push(format!("{name}: {}", row.name));
             }
         }
     }
@@ -184,11 +204,8 @@ fn fault_of_grammar(format: &Format, tools: &Tools, row: &Row) -> Option<String>
 #[test]
 fn grammars_of_invented_formats_allow_what_is_rendered() {
     let mut table = String::new();
-    for path in templates() {
-        let name = path.file_stem().expect("a name").to_string_lossy();
-        let chat = chat_template(&path);
-        let format = Format::of(&chat, &RenderInput::default());
-        let derived = derive(&chat, &DeriveOptions::default());
+    for (path, (name, derived)) in templates().iter().zip(derived()) {
+        let format = Format::of(&chat_template(path), &RenderInput::default());
         let (Ok(format), Ok(derived)) = (format, derived) else {
             continue;
         };

@@ -4,7 +4,7 @@
 //! Which formats are generated depends on nothing but a seed. These variables of the environment
 //! change what is tried:
 //!
-//! - `SYNTHETIC_FORMATS`: how many formats, 500 if not given;
+//! - `SYNTHETIC_FORMATS`: how many formats, 300 if not given;
 //! - `SYNTHETIC_SEED`: another seed, other formats;
 //! - `SYNTHETIC_ONLY`: the number of a single format, of which everything is printed;
 //! - `SYNTHETIC_SHOW`: how many failing formats are shown, 5 if not given. Each is made as simple as
@@ -64,7 +64,7 @@ pub(crate) fn on_two_threads<T: Send>(count: u64, work: impl Fn(u64) -> T + Sync
 #[test]
 fn what_grammars_of_synthetic_formats_allow_is_read() {
     let first = asked("SYNTHETIC_SEED").unwrap_or(1);
-    let count = asked("SYNTHETIC_FORMATS").unwrap_or(100).min(100);
+    let count = asked("SYNTHETIC_FORMATS").unwrap_or(50).min(100);
     let tools = [
         Tools::from_value(&conversation::tools()),
         sample::mixed_tools(),
@@ -128,7 +128,7 @@ fn synthetic_formats_are_recovered() {
         println!("{}", described(&outcome));
         return;
     }
-    let count = asked("SYNTHETIC_FORMATS").unwrap_or(500);
+    let count = asked("SYNTHETIC_FORMATS").unwrap_or(300);
     let outcomes = on_two_threads(count, |number| try_number(seed, number));
     let failing: Vec<&Outcome> = outcomes.iter().filter(|o| !o.wrong.is_empty()).collect();
     let messages: usize = outcomes.iter().map(|o| o.tried).sum();

@@ -14,6 +14,8 @@ const status = byId("status");
 let busy = 0;
 let busyTimer = 0;
 let isSlow = false;
+/** What was said last, which stands there again when slow work is done. */
+let said: Node[] = [];
 
 function onBusy(isBusy: boolean) {
   busy += isBusy ? 1 : -1;
@@ -26,13 +28,14 @@ function onBusy(isBusy: boolean) {
   } else if (!busy) {
     clearTimeout(busyTimer);
     busyTimer = 0;
-    if (isSlow && status.querySelector("#stop")) status.replaceChildren();
+    if (isSlow && status.querySelector("#stop")) status.replaceChildren(...said);
     isSlow = false;
   }
 }
 
 function say(text: string, bad = false) {
-  replace(status, el("span", { class: bad ? "bad" : "" }, text));
+  said = [el("span", { class: bad ? "bad" : "" }, text)];
+  replace(status, ...said);
 }
 
 const app = new App(onBusy, say);
