@@ -297,7 +297,10 @@ mod interrupted {
         leave(folder, LONG, 3);
         let other = LONG.replace("long.jsonl", "log.jsonl");
         let refused = unjinja(folder, &other, "");
-        assert!(refused.contains("wrote here with different input, options"), "{refused}");
+        assert!(
+            refused.contains("wrote here with different input, options"),
+            "{refused}"
+        );
         assert_eq!(
             unjinja(folder, LONG, ""),
             "! continuing after 5 rows that an earlier run answered\nexit 0"
