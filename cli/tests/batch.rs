@@ -153,7 +153,7 @@ fn what_can_not_be_meant_is_refused() {
         ),
         (
             "parse -t t.json --jsonl log.jsonl --keep message",
-            "answers have that themselves",
+            "answers have a key of that name themselves",
         ),
         (
             "parse -t t.json --jsonl log.jsonl -o log.jsonl --force",
@@ -297,7 +297,10 @@ mod interrupted {
         leave(folder, LONG, 3);
         let other = LONG.replace("long.jsonl", "log.jsonl");
         let refused = unjinja(folder, &other, "");
-        assert!(refused.contains("had another input, options"), "{refused}");
+        assert!(
+            refused.contains("wrote here with different input, options"),
+            "{refused}"
+        );
         assert_eq!(
             unjinja(folder, LONG, ""),
             "! continuing after 5 rows that an earlier run answered\nexit 0"
@@ -406,7 +409,7 @@ mod interrupted {
 
         let other = unjinja(folder, &format!("{arguments} --spans"), "");
         assert!(
-            other.contains("had another options: repeat its command"),
+            other.contains("wrote here with different options: repeat its command"),
             "{other}"
         );
         let again = written(folder, &format!("{arguments} --threads 1"), "out.jsonl");

@@ -348,7 +348,7 @@ fn a_first_fixture_is_made_checked_and_not_made_twice() {
         fs::write(folder.join(file), edited).expect("it is edited");
         let again = run_in(&folder, &arguments);
         assert_eq!(again.code, Some(2));
-        assert!(again.stderr.contains("there already"), "{}", again.stderr);
+        assert!(again.stderr.contains("already exists"), "{}", again.stderr);
     }
 }
 

@@ -71,7 +71,7 @@ fn what_is_written_is_found_and_the_schema_stays() {
         Some(&json::read(SCHEMA).unwrap())
     );
     assert!(config.get("response_template").is_some());
-    assert!(unjinja(&folder, "convert .").contains("there is nothing to bring over"));
+    assert!(unjinja(&folder, "convert .").contains("there is nothing to convert"));
     let message = unjinja(
         &folder,
         "diff schema.json tokenizer_config.json --format json",

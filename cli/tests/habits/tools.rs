@@ -11,7 +11,7 @@ fn shapes_of_tools_are_understood_or_reported() {
     let place = Place::new();
     place.write("calls.json", CALLS);
     let schema = r#"{"properties": {"n": {"type": "integer"}}}"#;
-    let untyped = "for it has no `name`";
+    let untyped = "it has no `name`";
     for (tools, typed, told) in [
         (
             r#"[{"type": "function", "function": {"name": "f", "parameters": SCHEMA}}]"#,

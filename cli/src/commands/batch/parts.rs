@@ -151,7 +151,7 @@ impl<F: Format> Parts<F> {
                 return Err(fail(
                     &folder,
                     format_args!(
-                        "an interrupted run wrote here with another {other}: repeat its command to continue, or \
+                        "an interrupted run wrote here with different {other}: repeat its command to continue, or \
                          start over with `--force`"
                     ),
                 ));

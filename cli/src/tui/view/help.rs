@@ -16,7 +16,7 @@ const SIGNS: &[(&str, &str)] = &[
     ("×", "text that belongs to no field"),
     (
         "━ ╋ ╌",
-        "on the line below the text: text of a field, a delimiter, neither",
+        "on the line below the title: text of a field, a delimiter, neither",
     ),
     (
         "underlined",
