@@ -32,6 +32,7 @@ mod schema;
 #[cfg(feature = "serve")]
 mod serve;
 mod source;
+mod survey;
 mod target;
 mod testimony;
 mod tui;
@@ -78,6 +79,7 @@ enum Command {
     Check(check::Args),
     Lint(lint::Args),
     Diff(diff::Args),
+    Survey(survey::Args),
     Port(port::Args),
     Grammar(grammar::Args),
     Tui(tui::Args),
@@ -197,6 +199,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         Command::Check(args) => check::run(&args),
         Command::Lint(args) => lint::run(&args),
         Command::Diff(args) => diff::run(&args),
+        Command::Survey(args) => survey::run(&args),
         Command::Port(args) => port::run(&args),
         Command::Grammar(args) => grammar::run(&args),
         Command::Tui(args) => tui::run(&args),
