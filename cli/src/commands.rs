@@ -36,6 +36,7 @@ mod survey;
 mod target;
 mod testimony;
 mod tui;
+mod watch;
 
 use std::env;
 use std::ffi::OsString;
@@ -80,6 +81,7 @@ enum Command {
     Lint(lint::Args),
     Diff(diff::Args),
     Survey(survey::Args),
+    Watch(watch::Args),
     Port(port::Args),
     Grammar(grammar::Args),
     Tui(tui::Args),
@@ -200,6 +202,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         Command::Lint(args) => lint::run(&args),
         Command::Diff(args) => diff::run(&args),
         Command::Survey(args) => survey::run(&args),
+        Command::Watch(args) => watch::run(&args),
         Command::Port(args) => port::run(&args),
         Command::Grammar(args) => grammar::run(&args),
         Command::Tui(args) => tui::run(&args),

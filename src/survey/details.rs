@@ -11,6 +11,9 @@ use super::Survey;
 /// So much of a prompt's end is kept, in bytes, where the output behind it is read by that as behind all of the prompt.
 const KEPT_OF_PROMPT: usize = 256;
 
+/// So much of a prompt is kept that is kept as a whole, in bytes.
+const KEPT_OF_WHOLE: usize = 16 << 10;
+
 /// Of the kinds of texts for which a delimiter is there, so many are kept.
 const KEPT_TEXTS: usize = 3;
 
@@ -41,7 +44,7 @@ impl Survey {
     }
 }
 
-/// The renderings with what came back of them: the distinct `prompts`, as much of their ends as counts; the `tools` of
+/// The renderings with what came back of them: a few of the prompts as a `whole`; the distinct `prompts`, as much of their ends as counts; the `tools` of
 /// all; and the `rows`, each with the index of its prompt (`at`).
 fn proof(derivation: &Derivation) -> Object {
     let mut prompts: Vec<&str> = Vec::new();
@@ -65,10 +68,23 @@ fn proof(derivation: &Derivation) -> Object {
         rows.push(shown.into());
     }
     object! {
+        "whole": whole_prompts(derivation),
         "prompts": Value::from_iter(prompts),
         "tools": derivation.tools.as_list().to_vec(),
         "rows": rows,
     }
+}
+
+/// The prompts of the first turn and of the first one with calls, by the names of their conversations.
+fn whole_prompts(derivation: &Derivation) -> Object {
+    let rows = &derivation.proof;
+    let with_calls = |row: &&Row| row.message.contains_key("tool_calls");
+    let shown = rows.first().into_iter().chain(rows.iter().find(with_calls));
+    let shown = shown.map(|row| {
+        let end = row.prefix.floor_char_boundary(KEPT_OF_WHOLE);
+        (row.name.as_str(), &row.prefix[..end])
+    });
+    shown.collect()
 }
 
 /// The end of a prompt, if the output is read by that as behind all of it.
@@ -95,7 +111,7 @@ fn reason(reason: &Reason) -> Value {
     reason.to_value()
 }
 
-/// A complaint in short: where it stands, and what it says.
+/// A complaint in short: where it stands, what it says, and whether a conversation shows it; else it is about the text alone.
 fn complaint(complaint: &Complaint) -> Value {
     let position = complaint.diagnostic.position;
     object! {
@@ -103,6 +119,7 @@ fn complaint(complaint: &Complaint) -> Value {
         "level": complaint.level.key(),
         "line": position.map(|position| position.line),
         "message": &complaint.diagnostic.message,
+        "is_shown": complaint.shown.is_some(),
     }
     .into()
 }

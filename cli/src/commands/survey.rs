@@ -25,11 +25,12 @@ use super::source::SourceOptions;
 
 use ledger::Ledger;
 use row::Surveyor;
-use sources::{Item, Sources};
+use sources::Item;
+pub(crate) use sources::{Sources, is_list};
 use table::Table;
 
 /// What an interrupted run may lose.
-const PART_TIME: Duration = Duration::from_secs(5);
+const PART_TIME: Duration = Duration::from_secs(1);
 
 /// Put many chat templates into one table: what is derived and proved, what they can do, what is wrong with them
 #[derive(Debug, clap::Args)]

@@ -62,7 +62,8 @@ pub(crate) struct Sources {
 
 #[derive(Debug, PartialEq, Eq)]
 enum Entry {
-    Source(String),
+    /// One, and the folder of its model, if it is a file of GGUF in that.
+    Source(String, Option<String>),
     /// A file of lines.
     List(PathBuf),
 }
@@ -84,17 +85,17 @@ impl Sources {
                          .gguf, and folders of models have a tokenizer_config.json"
                     )));
                 }
-                entries.extend(found.into_iter().map(Entry::Source));
+                entries.extend(found);
             } else {
                 Source::parse(name)
                     .map_err(|error| Failure::Input(error.explain(crate::options::option_name)))?;
-                entries.push(Entry::Source(name.clone()));
+                entries.push(Entry::Source(name.clone(), None));
             }
         }
         let mut count = Some(0);
         for entry in &entries {
             let items = match entry {
-                Entry::Source(_) => Some(1),
+                Entry::Source(..) => Some(1),
                 Entry::List(path) if path == Path::new("-") => None,
                 Entry::List(path) => Some(Lines::count(path)?),
             };
@@ -115,7 +116,7 @@ impl Sources {
         let mut all = Sha256::new();
         for entry in &self.entries {
             let (name, is_file) = match entry {
-                Entry::Source(name) => (name.clone(), Path::new(name).exists()),
+                Entry::Source(name, _) => (name.clone(), Path::new(name).exists()),
                 Entry::List(path) => (path.display().to_string(), self.can_be_repeated),
             };
             all.update(name.as_bytes());
@@ -131,7 +132,7 @@ impl Sources {
     /// The files that are read.
     pub(crate) fn files(&self) -> Vec<PathBuf> {
         let files = self.entries.iter().map(|entry| match entry {
-            Entry::Source(name) => PathBuf::from(name),
+            Entry::Source(name, _) => PathBuf::from(name),
             Entry::List(path) => path.clone(),
         });
         files.filter(|path| path.is_file()).collect()
@@ -153,10 +154,10 @@ impl Sources {
             };
             self.next += 1;
             match entry {
-                Entry::Source(name) => {
+                Entry::Source(name, base) => {
                     return Ok(Some(Item {
                         name: name.clone(),
-                        base: None,
+                        base: base.clone(),
                         given: Given::Source(name.clone()),
                     }));
                 }
@@ -175,10 +176,10 @@ pub(crate) fn is_list(path: &Path) -> bool {
 /// The templates in a folder and below it, in the order of their names: folders of models as one source, and beside them
 /// files of Jinja and of GGUF. Links to folders are not followed, since they may lead round in circles, and what is hidden is
 /// left alone.
-fn search(folder: &Path, depth: usize, found: &mut Vec<String>) {
+fn search(folder: &Path, depth: usize, found: &mut Vec<Entry>) {
     let is_model = OF_MODELS.iter().any(|file| folder.join(file).is_file());
     if is_model {
-        found.push(folder.display().to_string());
+        found.push(Entry::Source(folder.display().to_string(), None));
     }
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let mut entries: Vec<fs::DirEntry> = entries.collect();
@@ -193,7 +194,8 @@ fn search(folder: &Path, depth: usize, found: &mut Vec<String>) {
         } else if is_folder && depth < MAX_DEPTH {
             search(&path, depth + 1, found);
         } else if !is_folder && is_template(&path, is_model) && path.is_file() {
-            found.push(path.display().to_string());
+            let model = is_model.then(|| folder.display().to_string());
+            found.push(Entry::Source(path.display().to_string(), model));
         }
     }
 }
