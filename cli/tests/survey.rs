@@ -47,7 +47,7 @@ fn models() -> Place {
             &unjinja::Object::from_iter([
                 (
                     "chat_template",
-                    CHAT_TEMPLATE.replace("<end>", "{{ eos_token }}").as_str(),
+                    CHAT_TEMPLATE.replace("'<end>'", "eos_token").as_str(),
                 ),
                 ("eos_token", "</s>"),
             ])

@@ -1,12 +1,15 @@
 //! `unjinja survey`: many chat templates in one table.
 
 mod ledger;
+mod page;
+#[cfg(feature = "parquet")]
+mod parquet;
 mod row;
 mod sources;
 mod table;
 
 use std::fs::File;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, BufWriter, Write};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -24,6 +27,7 @@ use super::output::{self, Output};
 use super::source::SourceOptions;
 
 use ledger::Ledger;
+use page::Page;
 use row::Surveyor;
 use sources::Item;
 pub(crate) use sources::{Sources, is_list};
@@ -40,6 +44,12 @@ const PART_TIME: Duration = Duration::from_secs(1);
 
   With all that was found out, one row a source as JSON lines; interrupted, the same command goes on:
     unjinja survey models/ -o survey.jsonl
+
+  One page to look at, with each format, its response template and its proof:
+    unjinja survey models/ -o survey.jsonl --html survey.html
+
+  The page of a survey that is there, whose rows are taken as they are:
+    unjinja survey survey.jsonl -o again.jsonl --html survey.html
 
   Models of a list, one a line, each at its revision (with the feature `hub`):
     unjinja survey models.txt -o survey.jsonl
@@ -76,6 +86,14 @@ pub(crate) struct Args {
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 
+    /// Make a page of it, which needs nothing but a browser, and the file of `-o`
+    #[arg(long, value_name = "FILE", requires = "output")]
+    html: Option<PathBuf>,
+
+    /// Write the rows as Parquet, too, made of the file of `-o`
+    #[arg(long, value_name = "FILE", requires = "output")]
+    parquet: Option<PathBuf>,
+
     /// Replace files that are there already
     #[arg(long)]
     force: bool,
@@ -103,60 +121,67 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         .output
         .as_deref()
         .filter(|path| !output::is_stdout(path));
-    if let Some(path) = file {
+    let made = [&args.html, &args.parquet].into_iter().flatten();
+    for path in made.map(PathBuf::as_path).chain(file) {
         output.check_new(path)?;
+    }
+    if file.is_none() && (args.html.is_some() || args.parquet.is_some()) {
+        return Err(Failure::Input(
+            "a page and Parquet are made of the rows in a file: name it with `-o FILE`".into(),
+        ));
+    }
+    #[cfg(not(feature = "parquet"))]
+    if args.parquet.is_some() {
+        return Err(Failure::Input(
+            "this program was built without Parquet: build it with `cargo install --path cli --features parquet`".into(),
+        ));
     }
     let run = Run {
         options: &args.options,
         threads: threads(args.threads),
         progress: args.progress,
     };
-    let mut views = Views::new(args);
+    let prints = args.output.is_some() && file.is_none();
+    let mut table = (!args.quiet && !prints).then(Table::default);
+    let mut page = args.html.is_some().then(Page::default);
+    let mut add = |row: &Object| {
+        table.iter_mut().for_each(|table| table.add(row));
+        page.iter_mut().for_each(|page| page.add(row));
+    };
     match file {
         Some(path) => {
             run.write(sources, path, args.force)?;
-            each_row(path, |row, _| views.add(&row))?;
+            each_row(path, |row, _| {
+                add(&row);
+                Ok(())
+            })?;
+            #[cfg(feature = "parquet")]
+            if let Some(out) = &args.parquet {
+                parquet::write(path, out)?;
+            }
         }
-        None => {
-            let prints = args.output.is_some();
-            run.print(sources, prints, |row| views.add(&row))?;
-        }
+        None => run.print(sources, prints, |row| {
+            add(&row);
+            Ok(())
+        })?,
     }
-    views.show()
+    if let (Some(page), Some(path)) = (page, &args.html) {
+        output::change_with(path, |file| {
+            let mut out = BufWriter::new(file);
+            page.write(&mut out)?;
+            out.flush()
+        })?;
+    }
+    match table {
+        Some(table) => printing::print_report(&table.report()),
+        None => Ok(()),
+    }
 }
 
 /// As many threads as are asked for, or as there are cores.
 pub(crate) fn threads(given: Option<u16>) -> usize {
     let all = || thread::available_parallelism().map_or(1, usize::from);
     given.map_or_else(all, usize::from)
-}
-
-/// What is made of the rows, beside the file of them.
-struct Views {
-    table: Option<Table>,
-}
-
-impl Views {
-    fn new(args: &Args) -> Views {
-        let prints_rows = args.output.as_deref().is_some_and(output::is_stdout);
-        Views {
-            table: (!args.quiet && !prints_rows).then(Table::default),
-        }
-    }
-
-    fn add(&mut self, row: &Object) -> Result<(), Failure> {
-        if let Some(table) = &mut self.table {
-            table.add(row);
-        }
-        Ok(())
-    }
-
-    fn show(self) -> Result<(), Failure> {
-        match self.table {
-            Some(table) => printing::print_report(&table.report()),
-            None => Ok(()),
-        }
-    }
 }
 
 /// How templates are surveyed.

@@ -138,7 +138,7 @@ impl Difference {
             .checked_sub(MAX_WRITTEN)
             .filter(|more| *more > 0)
         {
-            say(format!("and so are {more} other turns"));
+            say(format!("other turns that are written otherwise: {more}"));
         }
         for (name, texts) in &self.prompts {
             facts.push(Fact {

@@ -38,8 +38,8 @@ pub(crate) struct Report {
 /// Sources that have changed in the same way.
 struct Entry {
     names: Vec<String>,
-    /// The first of them, old and new.
-    first: (usize, usize),
+    /// Where they stand, old and new.
+    places: Vec<(usize, usize)>,
     difference: Rc<Difference>,
 }
 
@@ -134,7 +134,8 @@ impl Report {
             .entries
             .iter()
             .filter(|entry| entry.kind() != Kind::Text);
-        let changed = changed.map(|entry| (Some(entry.first.0), entry.first.1));
+        let changed = changed.flat_map(|entry| &entry.places);
+        let changed = changed.map(|&(before, now)| (Some(before), now));
         changed
             .chain(self.new.iter().map(|now| (None, *now)))
             .collect()
@@ -180,8 +181,8 @@ impl Report {
             .filter(|entry| entry.kind() != Kind::Text);
         let otherwise: usize = otherwise.map(|entry| entry.names.len()).sum();
         let text = format!(
-            "of {} models beside their base, {} have its template, {} behave like it, and {otherwise} behave otherwise",
-            all + self.like_their_base,
+            "models beside their base: {} with its template, {} with another one that behaves alike, {otherwise} that \
+             behaves otherwise",
             self.like_their_base,
             all - otherwise,
         );
@@ -311,13 +312,14 @@ fn entries(
         let name = name(&old[before], &new[now]);
         if let Some(&place) = places.get(&key) {
             entries[place].names.push(name);
+            entries[place].places.push((before, now));
             continue;
         }
         if let Some(difference) = found.get(&key) {
             places.insert(key, entries.len());
             entries.push(Entry {
                 names: vec![name],
-                first: (before, now),
+                places: vec![(before, now)],
                 difference: Rc::clone(difference),
             });
         }
