@@ -9,6 +9,7 @@ use insta::assert_snapshot;
 use unjinja::{Value, json};
 
 use crate::habits::program::{CHAT_TEMPLATE, Outcome, Place, finish};
+use crate::support::root::root;
 
 /// One with thoughts and calls.
 const CALLS: &str = "{%- for m in messages -%}<|{{ m.role }}|>\
@@ -394,4 +395,94 @@ fn models_are_compared_with_their_base() {
     let outcome = place.run("watch list.jsonl list.jsonl");
     assert_eq!(outcome.code, Some(0), "{outcome:?}");
     assert_snapshot!(outcome.stdout);
+}
+
+#[test]
+fn a_page_is_made_of_the_rows() {
+    let place = models();
+    let outcome = place.run("survey models -q -o rows.jsonl --html page.html");
+    assert_eq!(outcome.code, Some(0), "{outcome:?}");
+    let page = place.read("page.html");
+    // All sources are in it, and nothing is fetched from anywhere.
+    for row in rows(&place.read("rows.jsonl")) {
+        assert!(
+            page.contains(&json::write(&text(&row, "source").into())),
+            "{}",
+            text(&row, "source")
+        );
+    }
+    for outside in ["http:", "https:", "src=", "@import", "url("] {
+        let page = page.replace("http://www.w3.org/2000/svg", "");
+        assert!(!page.contains(outside), "{outside}");
+    }
+    // A survey is a source of another one, which has the same page.
+    let again = place.run("survey rows.jsonl -q -o again.jsonl --html again.html");
+    assert_eq!(again.code, Some(0), "{again:?}");
+    assert_eq!(place.read("again.jsonl"), place.read("rows.jsonl"));
+    assert_eq!(place.read("again.html"), page);
+    place.write("mine.html", "mine");
+    let error = place.error("survey models -q -o other.jsonl --html mine.html");
+    assert!(
+        error.starts_with("mine.html: the file is there already"),
+        "{error}"
+    );
+}
+
+#[cfg(not(feature = "parquet"))]
+#[test]
+fn parquet_is_a_feature() {
+    let error = models().error("survey models -o rows.jsonl --parquet rows.parquet");
+    assert!(
+        error.starts_with("this program was built without Parquet"),
+        "{error}"
+    );
+}
+
+#[cfg(feature = "parquet")]
+#[test]
+fn rows_are_written_as_parquet() {
+    use arrow_array::cast::AsArray;
+    use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+    let place = models();
+    let outcome = place.run("survey models -q -o rows.jsonl --parquet rows.parquet");
+    assert_eq!(outcome.code, Some(0), "{outcome:?}");
+    let file = fs::File::open(place.at("rows.parquet")).unwrap();
+    let mut batches = ParquetRecordBatchReaderBuilder::try_new(file)
+        .unwrap()
+        .build()
+        .unwrap();
+    let batch = batches.next().unwrap().unwrap();
+    let rows = rows(&place.read("rows.jsonl"));
+    assert_eq!(batch.num_rows(), rows.len());
+    for key in ["source", "standing", "same_as", "format"] {
+        let column = batch.column_by_name(key).unwrap().as_string::<i32>();
+        let texts: Vec<&str> = column.iter().map(Option::unwrap_or_default).collect();
+        let expected: Vec<String> = rows.iter().map(|row| text(row, key)).collect();
+        assert_eq!(texts, expected, "{key}");
+    }
+}
+
+#[test]
+fn the_board_is_what_a_survey_finds() {
+    let place = Place::new();
+    let mut command = place.command("survey chat_templates -o -");
+    command.current_dir(root());
+    let outcome = finish(command, b"");
+    let board = fs::read_to_string(root().join("docs/board/README.md")).unwrap();
+    let mut left: Vec<&str> = board.lines().filter(|line| line.starts_with("| [")).collect();
+    for row in rows(&outcome.stdout) {
+        let number = |key: &str| row.get(key).map(json::write).unwrap_or_default();
+        let (source, standing) = (text(&row, "source"), text(&row, "standing"));
+        let start = format!("](../../{source}) | {standing} | {}/{} | ", number("recovered"), number("renderings"));
+        let lints = row.get("lints").and_then(Value::as_object).unwrap().iter();
+        let lints = lints.map(|(code, count)| match json::write(count).as_str() {
+            "1" => code.to_string_lossy().into_owned(),
+            count => format!("{}×{count}", code.to_string_lossy()),
+        });
+        let end = format!("| {} |", lints.collect::<Vec<_>>().join(" "));
+        let found = left.iter().position(|line| line.contains(&start) && line.ends_with(&end));
+        let found = found.unwrap_or_else(|| panic!("{source}: make the board anew with docs/board/make"));
+        left.remove(found);
+    }
+    assert!(left.is_empty(), "these are gone: {left:?}");
 }
