@@ -469,19 +469,29 @@ fn the_board_is_what_a_survey_finds() {
     command.current_dir(root());
     let outcome = finish(command, b"");
     let board = fs::read_to_string(root().join("docs/board/README.md")).unwrap();
-    let mut left: Vec<&str> = board.lines().filter(|line| line.starts_with("| [")).collect();
+    let mut left: Vec<&str> = board
+        .lines()
+        .filter(|line| line.starts_with("| ["))
+        .collect();
     for row in rows(&outcome.stdout) {
         let number = |key: &str| row.get(key).map(json::write).unwrap_or_default();
         let (source, standing) = (text(&row, "source"), text(&row, "standing"));
-        let start = format!("](../../{source}) | {standing} | {}/{} | ", number("recovered"), number("renderings"));
+        let start = format!(
+            "](../../{source}) | {standing} | {}/{} | ",
+            number("recovered"),
+            number("renderings")
+        );
         let lints = row.get("lints").and_then(Value::as_object).unwrap().iter();
         let lints = lints.map(|(code, count)| match json::write(count).as_str() {
             "1" => code.to_string_lossy().into_owned(),
             count => format!("{}×{count}", code.to_string_lossy()),
         });
         let end = format!("| {} |", lints.collect::<Vec<_>>().join(" "));
-        let found = left.iter().position(|line| line.contains(&start) && line.ends_with(&end));
-        let found = found.unwrap_or_else(|| panic!("{source}: make the board anew with docs/board/make"));
+        let found = left
+            .iter()
+            .position(|line| line.contains(&start) && line.ends_with(&end));
+        let found =
+            found.unwrap_or_else(|| panic!("{source}: make the board anew with docs/board/make"));
         left.remove(found);
     }
     assert!(left.is_empty(), "these are gone: {left:?}");

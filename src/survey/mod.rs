@@ -33,7 +33,11 @@ use crate::derive::{Derivation, DeriveError, DeriveOptions, derive};
 use crate::format::{Format, Node, Way};
 use crate::lint::{Complaint, LintOptions, lint_chat_template};
 use crate::profile::{Effect, Target};
+use crate::remedy::Remedy;
 use crate::value::{Object, Value, object};
+
+/// What is said of a template that takes too much to be rendered.
+const EXHAUSTED: &str = "not even a question can be rendered within the time, the steps and the memory that a rendering may take";
 
 /// What there is to know of a chat template.
 #[derive(Debug, Clone, PartialEq)]
@@ -107,6 +111,28 @@ impl Survey {
         }
     }
 
+    /// Why nothing is derived, with names of the caller for what it advises to make use of. Which limit a template comes to first
+    /// that takes too much depends on the machine, so it is not named.
+    ///
+    /// ```
+    /// use unjinja::Remedy;
+    /// use unjinja::chat_template::{ChatTemplate, RenderInput};
+    /// use unjinja::survey::Survey;
+    ///
+    /// let survey = Survey::of(&ChatTemplate::from_jinja("{% if %}"), &RenderInput::default());
+    /// let error = survey.error(Remedy::name).expect("it is no template");
+    /// assert!(error.starts_with("this is not a valid chat template: "));
+    /// ```
+    pub fn error(&self, words: impl Fn(Remedy) -> &'static str) -> Option<String> {
+        let error = self.derivation.as_ref().err()?;
+        Some(match error {
+            DeriveError::Render(why) | DeriveError::NoTurn(Some(why)) if why.is_exhausted() => {
+                EXHAUSTED.to_owned()
+            }
+            error => error.explain(words),
+        })
+    }
+
     /// For programs: an object of the `standing`; the `error`, if nothing is derived; how many renderings are
     /// `recovered`, of how many; the names of `missing_tokens`; the `format` in a line; how sure `reasoning` and
     /// `calls` are, and how `arguments` are written, if there are any; the `markers` of the format; how often each of the
@@ -124,7 +150,7 @@ impl Survey {
         let missing = missing.into_iter().flatten().map(|token| &token.name);
         object! {
             "standing": self.standing().key(),
-            "error": self.derivation.as_ref().err().map(ToString::to_string),
+            "error": self.error(Remedy::name),
             "recovered": derivation.map(Derivation::recovered),
             "renderings": derivation.map(|derivation| derivation.proof.len()),
             "missing_tokens": missing.collect::<Value>(),

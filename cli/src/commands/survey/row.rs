@@ -229,9 +229,7 @@ fn body(template: &ChatTemplate, base: &RenderInput, key: &Key) -> Body {
     brief.insert("behaviour", behaviour(&survey));
     let mut row = survey.to_value().into_object();
     let details = row.remove("details").unwrap_or_default();
-    if let Err(error) = &survey.derivation {
-        row.insert("error", error.explain(option_name));
-    }
+    row.insert("error", survey.error(option_name));
     brief.extend(row);
     Body {
         brief: brief.json().to_owned(),
@@ -249,7 +247,7 @@ fn behaviour(survey: &Survey) -> String {
     };
     let text = match &survey.derivation {
         Ok(derivation) => of_derivation(derivation),
-        Err(error) => error.to_string(),
+        Err(_) => survey.error(option_name).unwrap_or_default(),
     };
     hex(&Sha256::digest(text))
 }
