@@ -84,7 +84,7 @@ describe("the page of a survey", { skip, concurrency: false }, () => {
     await page.waitForSelector("#format:not([hidden])");
     const titles = await page.locator("#format h3").allTextContents();
     for (const title of ["Explanation", "Tree", "Response template", "Why each delimiter is there", "Proof"]) assert.ok(titles.includes(title), title);
-    const shown = JSON.parse(await page.textContent("#format pre[aria-label]"));
+    const shown = JSON.parse(await page.textContent("#format pre[aria-label='The response template']"));
     const derived = JSON.parse(readFileSync(new URL("derived/xml-calls.json", root), "utf8"));
     assert.deepEqual(shown, derived);
     assert.equal(await page.evaluate(() => document.activeElement.id), "format");

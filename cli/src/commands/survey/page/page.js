@@ -17,7 +17,7 @@ function element(name, attributes = {}, ...children) {
 
 const outcomes = { r: "rendered", d: "dropped", x: "refused" };
 const standings = ["proved", "partly", "failed", "unreadable"];
-const PAGE = 100;
+const PAGE = 50;
 
 // Each source with what is known of its template, and a text to be searched.
 const formats = data.formats.map((format, index) => ({ index, sources: [], ...format }));
