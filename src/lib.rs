@@ -47,6 +47,7 @@
 //! | `derive` | working out the response template of a chat template, with its proof | `chat-template` |
 //! | `roundtrip` | whether the next prompt still begins with what a model wrote | `chat-template` |
 //! | `lint` | problems of response templates and chat templates | `chat-template` |
+//! | `survey` | all of this about a chat template, as a row of a table | `chat-template` |
 //! | `profile` | target packages: which accept a response template, and rewriting it for others | `chat-template` |
 //! | `files` | reading texts up to a limit | `chat-template` |
 //! | `check` | fixtures, and comparing two response templates | `check` |
@@ -100,6 +101,8 @@ pub mod roundtrip;
 mod serialize;
 #[cfg(feature = "chat-template")]
 mod stopwatch;
+#[cfg(feature = "chat-template")]
+pub mod survey;
 
 #[cfg(feature = "chat-template")]
 pub use remedy::Remedy;

@@ -30,6 +30,7 @@ serialize_as_value!(
     crate::derive::Row,
     crate::derive::Tally,
     crate::lint::Complaint,
+    crate::survey::Survey,
 );
 
 #[cfg(feature = "check")]

@@ -32,9 +32,11 @@ mod schema;
 #[cfg(feature = "serve")]
 mod serve;
 mod source;
+mod survey;
 mod target;
 mod testimony;
 mod tui;
+mod watch;
 
 use std::env;
 use std::ffi::OsString;
@@ -78,6 +80,8 @@ enum Command {
     Check(check::Args),
     Lint(lint::Args),
     Diff(diff::Args),
+    Survey(survey::Args),
+    Watch(watch::Args),
     Port(port::Args),
     Grammar(grammar::Args),
     Tui(tui::Args),
@@ -197,6 +201,8 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         Command::Check(args) => check::run(&args),
         Command::Lint(args) => lint::run(&args),
         Command::Diff(args) => diff::run(&args),
+        Command::Survey(args) => survey::run(&args),
+        Command::Watch(args) => watch::run(&args),
         Command::Port(args) => port::run(&args),
         Command::Grammar(args) => grammar::run(&args),
         Command::Tui(args) => tui::run(&args),

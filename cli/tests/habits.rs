@@ -7,7 +7,7 @@ mod handing_on;
 mod pipes;
 mod printing;
 mod profiles;
-mod program;
+pub mod program;
 mod remedies;
 mod tools;
 mod variables;

@@ -36,6 +36,59 @@ fn folder(test: &str, files: &[(&str, &str)]) -> PathBuf {
     folder
 }
 
+#[test]
+fn without_templates_those_are_linted_that_the_fixtures_of_the_settings_name() {
+    let chat = "{% for m in messages %}<{{ m.role }}>{{ m.content }}<end>{% endfor %}\
+                {% if add_generation_prompt %}<assistant>{% endif %}";
+    let fixture = |head: &str| {
+        format!("{head}\ncases:\n  - {{name: a, output: Hi<end>, message: {{content: Hi}}}}\n")
+    };
+    let files = [
+        ("unjinja.toml", "[check]\npaths = ['kept']\n".to_owned()),
+        ("kept/chat.jinja", chat.to_owned()),
+        ("kept/a.fixture.yaml", fixture("derive: chat.jinja")),
+        ("kept/b.fixture.yaml", fixture("derive: ../kept/chat.jinja")),
+        (
+            "kept/c.fixture.yaml",
+            fixture("response_template: template.json"),
+        ),
+        (
+            "kept/template.json",
+            r#"{"start_anchor": "<a>", "fields": {"text": {"close": "<end>"}}}"#.to_owned(),
+        ),
+        ("kept/unused.jinja", "{% if %}".to_owned()),
+    ];
+    let folder = folder("settings", &[]);
+    fs::create_dir(folder.join("kept")).unwrap();
+    for (name, text) in files {
+        fs::write(folder.join(name), text).unwrap();
+    }
+    let printed = unjinja_lint(&folder, "--format json");
+    let named = |file: &str| printed.matches(&format!("{file}\"")).count();
+    assert!(
+        named("kept/chat.jinja") > 0 && named("kept/template.json") > 0,
+        "{printed}"
+    );
+    assert!(!printed.contains("unused"), "{printed}");
+    assert_eq!(
+        unjinja_lint(&folder, "").matches("2 templates: ").count(),
+        1
+    );
+    // One that can't be read is told, and the others are looked at all the same.
+    fs::write(folder.join("kept/d.fixture.yaml"), "cases: []").unwrap();
+    let broken = unjinja_lint(&folder, "");
+    assert!(
+        broken.contains("d.fixture.yaml") && broken.contains("chat.jinja"),
+        "{broken}"
+    );
+    fs::remove_file(folder.join("unjinja.toml")).unwrap();
+    let nothing = unjinja_lint(&folder, "");
+    assert!(
+        nothing.contains("there is nothing to lint: name a template"),
+        "{nothing}"
+    );
+}
+
 /// What `unjinja lint` prints and says, and how it ends.
 fn unjinja_lint(folder: &Path, arguments: &str) -> String {
     let out = Command::new(env!("CARGO_BIN_EXE_unjinja"))

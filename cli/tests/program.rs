@@ -20,4 +20,5 @@ mod playground;
 mod pty;
 mod read;
 mod support;
+mod survey;
 mod tui;

@@ -62,3 +62,19 @@ def test_ray_data(tmp_path):
 def test_hf_datasets(tmp_path):
     datasets = pytest.importorskip("datasets", reason="datasets is not installed")
     check(datasets.load_from_disk(str(run("hf_datasets.py", tmp_path))).to_list())
+
+
+def test_survey(tmp_path):
+    """A list of the gallery, surveyed by two workers, is the survey that the program makes of it."""
+    pytest.importorskip("ray.data", reason="ray is not installed")
+    root = HERE.parent.parent
+    programs = [root / "target" / profile / "unjinja" for profile in ("debug", "release")]
+    program = next((path for path in programs if path.is_file()), None)
+    if program is None:
+        pytest.skip("there is no program: build it with `cargo build`")
+    templates = sorted((root / "chat_templates").glob("*.jinja"))[:8]
+    (tmp_path / "list.txt").write_text("".join(f"{path}\n" for path in [*templates, templates[0], "none.jinja"]))
+    spread = [sys.executable, HERE / "survey_ray.py", "list.txt", "spread.jsonl", "--program", program]
+    subprocess.run(spread, cwd=tmp_path, check=True, timeout=300)
+    subprocess.run([program, "survey", "list.txt", "-q", "-o", "alone.jsonl"], cwd=tmp_path, check=True)
+    assert (tmp_path / "spread.jsonl").read_text() == (tmp_path / "alone.jsonl").read_text()

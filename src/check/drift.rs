@@ -1,9 +1,14 @@
 //! What a chat template writes otherwise than it did when a response template was made for it.
 
+use std::borrow::Cow;
+use std::collections::HashSet;
+
 use crate::derive::Derivation;
 use crate::markers::{dedup, is_distinctive, markers};
 use crate::response::ResponseTemplate;
 use crate::value::Value;
+
+use super::compare::ComparisonInput;
 
 /// What of a response template no rendering of the chat template needs any more, and what the renderings have that the response template
 /// does not know: a sentence each. So it shows what has changed in the chat template, where the one that is derived
@@ -32,23 +37,62 @@ use crate::value::Value;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn drift(there: &ResponseTemplate, derivation: &Derivation) -> Vec<String> {
-    let derived = &derivation.template;
-    let mut changes = anchors(there, derived, derivation);
+    let rows = &derivation.proof;
+    let fields = rows.iter().flat_map(|row| row.message.keys());
+    let renderings = Renderings {
+        prompts: rows.iter().map(|row| row.prefix.as_str()).collect(),
+        outputs: rows.iter().map(|row| row.output.as_str()).collect(),
+        fields: fields.map(|name| name.to_string_lossy()).collect(),
+    };
+    changes(there, &derivation.template, &renderings)
+}
+
+/// The same for a response template that was derived before, from the texts that the chat template rendered then.
+pub fn drift_on(
+    there: &ResponseTemplate,
+    derived: &ResponseTemplate,
+    rendered: &[ComparisonInput],
+) -> Vec<String> {
+    let fields = derived.fields().iter();
+    let renderings = Renderings {
+        prompts: rendered.iter().map(|text| text.prefix.as_str()).collect(),
+        outputs: rendered.iter().map(|text| text.output.as_str()).collect(),
+        fields: fields.map(|field| field.name().into()).collect(),
+    };
+    changes(there, derived, &renderings)
+}
+
+/// What a chat template has rendered.
+struct Renderings<'r> {
+    prompts: Vec<&'r str>,
+    outputs: Vec<&'r str>,
+    /// The fields of the messages.
+    fields: HashSet<Cow<'r, str>>,
+}
+
+impl Renderings<'_> {
+    fn have(&self, marker: &str) -> bool {
+        let mut texts = self.outputs.iter().chain(&self.prompts);
+        texts.any(|text| text.contains(marker))
+    }
+}
+
+fn changes(
+    there: &ResponseTemplate,
+    derived: &ResponseTemplate,
+    renderings: &Renderings<'_>,
+) -> Vec<String> {
+    let mut changes = anchors(there, derived, renderings);
     for field in there.fields() {
         let name = field.name();
-        let is_written = derivation
-            .proof
-            .iter()
-            .any(|row| row.message.contains_key(name));
-        if derived.field(name).is_none() && !is_written {
+        if derived.field(name).is_none() && !renderings.fields.contains(name) {
             changes.push(format!("no rendering has `{name}` any more"));
             continue;
         }
         for (part, verb, now) in [("open", "opened", "opens"), ("close", "closed", "closes")] {
             let old = marker_texts(there, name, part);
             let new = marker_texts(derived, name, part);
-            let is_gone =
-                |marker: &&String| !new.contains(marker) && !is_rendered(derivation, marker);
+            let is_gone = |marker: &&String| !new.contains(marker) && !renderings.have(marker);
             let gone: Vec<&String> = old.iter().filter(is_gone).collect();
             let came: Vec<&String> = new.iter().filter(|marker| !old.contains(marker)).collect();
             if gone.is_empty() {
@@ -71,7 +115,7 @@ pub fn drift(there: &ResponseTemplate, derivation: &Derivation) -> Vec<String> {
 fn anchors(
     there: &ResponseTemplate,
     derived: &ResponseTemplate,
-    derivation: &Derivation,
+    renderings: &Renderings<'_>,
 ) -> Vec<String> {
     let texts = |template: &ResponseTemplate| {
         let anchor = template.as_value().get("start_anchor").cloned();
@@ -79,10 +123,8 @@ fn anchors(
     };
     let (old, new) = (texts(there), texts(derived));
     let is_gone = |anchor: &&String| {
-        !derivation
-            .proof
-            .iter()
-            .any(|row| row.prefix.contains(*anchor))
+        let mut prompts = renderings.prompts.iter();
+        !prompts.any(|prompt| prompt.contains(*anchor))
     };
     let gone: Vec<&String> = old.iter().filter(is_gone).collect();
     match gone.is_empty() || new.is_empty() {
@@ -146,11 +188,6 @@ fn as_text(expression: &str) -> String {
         }
     }
     text
-}
-
-fn is_rendered(derivation: &Derivation, marker: &str) -> bool {
-    let mut rows = derivation.proof.iter();
-    rows.any(|row| row.output.contains(marker) || row.prefix.contains(marker))
 }
 
 fn listed(markers: &[&String]) -> String {

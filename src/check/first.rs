@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::derive::{Derivation, Row};
 use crate::json;
-use crate::response::{ParseError, ParserOptions, ResponseTemplate, parse};
+use crate::response::{ParseError, ParserOptions, ResponseTemplate, Tools, parse};
 use crate::value::{Object, Value};
 
 use super::add::{entry, free_name};
@@ -105,15 +105,25 @@ impl FirstFixture {
     /// # Ok::<(), unjinja::TemplateError>(())
     /// ```
     pub fn of_case(template: &ResponseTemplate, case: &Case) -> FirstFixture {
+        FirstFixture::of_cases(template, std::slice::from_ref(case))
+    }
+
+    /// The same with several cases. The tools of the first that has any become those of the file.
+    pub fn of_cases(template: &ResponseTemplate, cases: &[Case]) -> FirstFixture {
         let mut head = Object::new();
         head.insert("response_template", template.as_value().clone());
-        if case.tools.names().next().is_some() {
-            head.insert("tools", case.tools.as_list().to_vec());
+        let mut tools = cases.iter().map(|case| &case.tools);
+        let tools = tools.find(|tools| tools.names().next().is_some());
+        if let Some(tools) = tools {
+            head.insert("tools", tools.as_list().to_vec());
         }
+        let none = Tools::none();
+        let shared = tools.unwrap_or(&none);
+        let outcome = |case: &Case| case.read(template, &Cut::whole()).outcome;
         FirstFixture {
             head,
-            cases: vec![entry(case, &case.tools)],
-            outcomes: vec![case.read(template, &Cut::whole()).outcome],
+            cases: cases.iter().map(|case| entry(case, shared)).collect(),
+            outcomes: cases.iter().map(outcome).collect(),
         }
     }
 
@@ -241,7 +251,6 @@ fn from_anchor<'p>(template: &ResponseTemplate, prefix: &'p str) -> &'p str {
 mod tests {
     use super::*;
     use crate::check::{Expected, Fixture};
-    use crate::response::Tools;
 
     #[test]
     fn one_of_a_case_is_a_fixture_in_yaml_and_in_json() {

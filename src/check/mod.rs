@@ -49,7 +49,7 @@ pub use compare::{
 };
 pub use conversation::{CheckedConversation, ConversationCase, ExpectedConversation};
 pub use cuts::{Cut, Pieces};
-pub use drift::drift;
+pub use drift::{drift, drift_on};
 pub use files::{find, is_fixture};
 pub use first::FirstFixture;
 pub use fixture::{Case, Expected, Fixture, FixtureError};

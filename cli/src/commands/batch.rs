@@ -5,7 +5,7 @@ mod lines;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod parts;
-mod pipeline;
+pub(crate) mod pipeline;
 mod progress;
 mod remarks;
 mod reply;
@@ -24,13 +24,13 @@ use super::output::{self, Output};
 use super::{Failure, input};
 
 pub(crate) use columns::{Columns, column, kept};
-pub(crate) use parts::stamp;
-pub(crate) use reply::Reply;
+pub(crate) use lines::{Lines, LinesFormat};
+pub(crate) use parts::{Earlier, Parts, stamp};
+pub(crate) use pipeline::Step;
+pub(crate) use progress::{Extent, Progress};
+pub(crate) use reply::{Answers, Members, Reply};
 
-use lines::{Answering, Lines, LinesFormat};
-use parts::{Earlier, Parts};
-use pipeline::Step;
-use progress::{Extent, Progress};
+use lines::Answering;
 use remarks::Remarks;
 
 /// How the rows of a batch are written.

@@ -106,7 +106,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
 }
 
 /// The fixtures that paths name.
-fn fixtures(given: &[PathBuf], settings: &Settings) -> Result<Vec<PathBuf>, Failure> {
+pub(super) fn fixtures(given: &[PathBuf], settings: &Settings) -> Result<Vec<PathBuf>, Failure> {
     let here = env::current_dir().unwrap_or_default();
     // People and annotations know paths from the current folder on.
     let shortened = |path: &PathBuf| match path.strip_prefix(&here) {

@@ -6,10 +6,12 @@ use std::path::{Path, PathBuf};
 
 use clap::{ArgAction, ArgMatches, FromArgMatches, ValueEnum};
 
+use crate::files::is_same_file;
+use crate::options::option_name;
 use crate::printing::{self, Painted};
 use unjinja::analysis::Findings;
 use unjinja::chat_template::ChatTemplate;
-use unjinja::check::VersionReading;
+use unjinja::check::{Fixture, VersionReading};
 use unjinja::lint::{
     Complaint, Demonstration, Level, Lint, LintOptions, Ruling, Rulings, Selector, TemplateText,
     lint, lint_schema,
@@ -20,7 +22,7 @@ use super::input::{ReaderDocument, SchemaDocument};
 use super::source::{SourceOptions, report_left_out};
 use super::target::TargetArgs;
 use super::{Failure, github, output};
-use chat::Subjects;
+use chat::{Subjects, is_chat_template};
 
 /// Warn about problems in a chat template or a response template early
 #[derive(Debug, clap::Args)]
@@ -36,6 +38,9 @@ use chat::Subjects;
 
   Both, in a model's folder; a response schema, the older language, is reported if newer readers ignore it:
     unjinja lint model/
+
+  The templates that the fixtures name, which unjinja.toml says where to find:
+    unjinja lint
 
   In a workflow on GitHub, where everything worse than a note fails:
     unjinja lint templates/*.json --format github --deny all
@@ -62,7 +67,8 @@ Exit codes:
 pub(crate) struct Args {
     /// The templates: .jinja files and GGUF files with chat templates, JSON files with response templates,
     /// tokenizer_config.json files and models' folders with either or both, or model ids
-    #[arg(value_name = "TEMPLATE", required_unless_present_any = ["explain", "list"])]
+    /// [default: those that the fixtures name of which `[check] paths` in unjinja.toml says where they are]
+    #[arg(value_name = "TEMPLATE")]
     templates: Vec<PathBuf>,
 
     /// The chat template of the model: a .jinja file, a tokenizer_config.json, a model's folder, a
@@ -266,9 +272,13 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         None => None,
     };
     let rulings = rulings(args)?;
-    let (mut found, mut verdicts) = (Vec::new(), Vec::new());
+    let (templates, mut found) = match args.templates.as_slice() {
+        [] => of_fixtures()?,
+        given => (given.to_vec(), Vec::new()),
+    };
+    let mut verdicts = Vec::new();
     let mut looked_at = 0;
-    for path in &args.templates {
+    for path in &templates {
         let subjects = Subjects::of(path, &args.options);
         let chat = subjects
             .chat
@@ -301,6 +311,39 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         0 => Ok(()),
         code => Err(Failure::Reported(code)),
     }
+}
+
+/// The templates that the fixtures of unjinja.toml name, each once, and the fixtures that can't be read.
+fn of_fixtures() -> Result<(Vec<PathBuf>, Vec<Finding>), Failure> {
+    let settings = super::settings()?;
+    if settings.paths.is_empty() {
+        return Err(Failure::Input(
+            "there is nothing to lint: name a template, or let `[check] paths` in unjinja.toml say where fixtures are that \
+             name some"
+                .into(),
+        ));
+    }
+    let (mut templates, mut found): (Vec<PathBuf>, Vec<Finding>) = (Vec::new(), Vec::new());
+    for path in super::check::fixtures(&[], &settings)? {
+        let fixture = match Fixture::load(&path) {
+            Ok(fixture) => fixture,
+            Err(error) => {
+                let failure = Failure::Input(error.explained(option_name).to_string());
+                found.push(Finding::unreadable(&path, &failure));
+                continue;
+            }
+        };
+        // Texts stand in files, too.
+        let is_template = |file: &&PathBuf| {
+            fixture.template_file() == Some(file) || file.is_dir() || is_chat_template(file)
+        };
+        for file in fixture.files().iter().filter(is_template) {
+            if !templates.iter().any(|known| is_same_file(known, file)) {
+                templates.push(file.clone());
+            }
+        }
+    }
+    Ok((templates, found))
 }
 
 /// What is allowed and denied: by unjinja.toml, and by the options, which come later.

@@ -9,7 +9,7 @@ use crate::options::option_name;
 use crate::printing;
 use crate::tui::Target;
 use unjinja::chat_template::{ChatTemplate, LoadError, LoadOptions, Progress, RenderInput, Source};
-use unjinja::{Value, json};
+use unjinja::{Object, Value, json};
 
 use super::Failure;
 
@@ -168,6 +168,22 @@ impl SourceOptions {
             .into_iter()
             .find(|(given, _)| *given)
             .map(|(_, option)| option)
+    }
+
+    /// All of them, for runs that go on only with the same.
+    pub(crate) fn to_value(&self) -> Value {
+        let now = self.now.map(|now| now.to_string());
+        Object::from_iter([
+            ("variant", Value::from(self.variant.as_deref())),
+            ("bos_token", self.bos_token.as_deref().into()),
+            ("eos_token", self.eos_token.as_deref().into()),
+            ("now", now.into()),
+            (
+                "variables",
+                self.variables.iter().cloned().collect::<Object>().into(),
+            ),
+        ])
+        .into()
     }
 
     /// What all renderings of probes have in common.

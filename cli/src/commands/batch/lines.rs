@@ -23,7 +23,7 @@ const BATCH_BYTES: usize = 1 << 20;
 const MAX_LINE: u64 = 64 << 20;
 
 /// A file of lines, or the standard input.
-pub(super) struct Lines {
+pub(crate) struct Lines {
     source: BufReader<Box<dyn Read + Send>>,
     name: String,
     is_lossy: bool,
@@ -46,7 +46,7 @@ pub(super) struct Batch {
 
 /// Why a line can't be read as text.
 #[derive(Debug, PartialEq, Eq)]
-enum LineFault {
+pub(crate) enum LineFault {
     /// Where its bytes are no characters.
     NotUtf8(usize),
     /// It is longer than any line that is read.
@@ -68,7 +68,7 @@ impl fmt::Display for LineFault {
 
 impl Lines {
     /// Opens a file, behind what was read before: so many lines, and so many bytes.
-    pub(super) fn open(
+    pub(crate) fn open(
         path: &Path,
         is_lossy: bool,
         (lines, bytes): (u64, u64),
@@ -120,7 +120,29 @@ impl Lines {
         }))
     }
 
-    fn next_line(&mut self) -> Result<Option<Result<String, LineFault>>, Failure> {
+    /// How many lines a file has.
+    pub(crate) fn count(path: &Path) -> Result<u64, Failure> {
+        let fail = |error: io::Error| Failure::Input(format!("{}: {error}", path.display()));
+        let mut file = File::open(path).map_err(fail)?;
+        let mut buffer = vec![0; 256 << 10];
+        let (mut lines, mut last) = (0, b'\n');
+        loop {
+            let length = file.read(&mut buffer).map_err(fail)?;
+            let Some(&end) = buffer[..length].last() else {
+                return Ok(lines + u64::from(last != b'\n'));
+            };
+            last = end;
+            lines += memchr::memchr_iter(b'\n', &buffer[..length]).count() as u64;
+        }
+    }
+
+    /// What the line that was read last is called.
+    pub(crate) fn place(&self) -> String {
+        format!("{}:{}", self.name, self.line - 1)
+    }
+
+    /// The next line.
+    pub(crate) fn next_line(&mut self) -> Result<Option<Result<String, LineFault>>, Failure> {
         let (line, length) = read_line(&mut self.source, self.is_lossy, self.line == 1)
             .map_err(|error| Failure::Input(format!("{}: {error}", self.name)))?;
         self.line += u64::from(line.is_some());
@@ -240,7 +262,7 @@ fn push(out: &mut String, kept: &Members, reply: &Reply) {
 }
 
 /// How parts of lines are written.
-pub(super) struct LinesFormat;
+pub(crate) struct LinesFormat;
 
 impl Format for LinesFormat {
     type Answers = String;

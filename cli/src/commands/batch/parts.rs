@@ -7,7 +7,7 @@
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
-use std::time::UNIX_EPOCH;
+use std::time::{Duration, Instant, UNIX_EPOCH};
 
 use crate::printing;
 use unjinja::{Object, Value, json};
@@ -22,7 +22,7 @@ const PART_ROWS: u64 = 1 << 16;
 const PART_BYTES: usize = 64 << 20;
 
 /// How answers are written into files.
-pub(super) trait Format {
+pub(crate) trait Format {
     type Answers;
     /// A file that is being written.
     type Part;
@@ -43,13 +43,13 @@ pub(super) trait Format {
 
 /// How far the work is.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Done {
+pub(crate) struct Done {
     /// How many rows are answered.
-    pub(super) rows: u64,
+    pub(crate) rows: u64,
     /// Where in the input these end.
-    pub(super) end: u64,
+    pub(crate) end: u64,
     /// How many of them were none.
-    pub(super) faults: u64,
+    pub(crate) faults: u64,
 }
 
 /// A part that is whole.
@@ -89,7 +89,7 @@ impl Sum {
 
 /// What becomes of parts that are there already.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Earlier {
+pub(crate) enum Earlier {
     /// Those of the same task count. Those of another one are a reason to refuse.
     Kept,
     /// Those of the same task count. Those of another one go.
@@ -99,7 +99,7 @@ pub(super) enum Earlier {
 }
 
 /// A folder of parts.
-pub(super) struct Parts<F: Format> {
+pub(crate) struct Parts<F: Format> {
     folder: PathBuf,
     format: F,
     /// What the parts are answers to.
@@ -109,6 +109,10 @@ pub(super) struct Parts<F: Format> {
     /// The part that is being written, with all that it would add to what is done.
     open: Option<(F::Part, Done)>,
     part_rows: u64,
+    /// How long a part is written at the most, if it may be ended for that.
+    part_time: Option<Duration>,
+    /// When the part at hand was begun.
+    begun: Instant,
     /// As long as it is open, no other run writes here.
     _lock: File,
 }
@@ -126,7 +130,7 @@ fn fail(place: &Path, error: impl std::fmt::Display) -> Failure {
 
 impl<F: Format> Parts<F> {
     /// Opens the folder beside a file, where parts may be already.
-    pub(super) fn open(
+    pub(crate) fn open(
         out: &Path,
         task: Value,
         earlier: Earlier,
@@ -164,6 +168,8 @@ impl<F: Format> Parts<F> {
             whole,
             open: None,
             part_rows: PART_ROWS,
+            part_time: None,
+            begun: Instant::now(),
             _lock: lock,
         };
         parts.forget_what_has_changed();
@@ -194,17 +200,30 @@ impl<F: Format> Parts<F> {
     }
 
     /// What has been done, by this run and those before it.
-    pub(super) fn done(&self) -> Done {
+    pub(crate) fn done(&self) -> Done {
         self.whole.last().map(|part| part.done).unwrap_or_default()
     }
 
-    pub(super) fn write(&mut self, answers: Answers<F::Answers>) -> Result<(), Failure> {
+    /// Lets parts end when they have been written for so long, where rows take their time.
+    pub(crate) fn end_after(&mut self, time: Duration) {
+        self.part_time = Some(time);
+    }
+
+    /// The files of the parts that count.
+    pub(crate) fn paths(&self) -> Vec<PathBuf> {
+        (0..self.whole.len())
+            .map(|number| self.part(number))
+            .collect()
+    }
+
+    pub(crate) fn write(&mut self, answers: Answers<F::Answers>) -> Result<(), Failure> {
         let before = self.done();
         let path = self.part(self.whole.len());
         let (mut part, mut done) = match self.open.take() {
             Some(open) => open,
             None => {
                 let file = File::create(&path).map_err(|error| fail(&path, error))?;
+                self.begun = Instant::now();
                 let part = self.format.begin(file);
                 (part.map_err(|error| fail(&path, error))?, before)
             }
@@ -216,7 +235,10 @@ impl<F: Format> Parts<F> {
             .format
             .write(&mut part, answers.answers)
             .map_err(|error| fail(&path, error))?;
-        let is_whole = done.rows - before.rows >= self.part_rows || size >= PART_BYTES;
+        let is_due = self
+            .part_time
+            .is_some_and(|time| self.begun.elapsed() >= time);
+        let is_whole = done.rows - before.rows >= self.part_rows || size >= PART_BYTES || is_due;
         self.open = Some((part, done));
         if is_whole {
             self.end_part()?;
@@ -238,7 +260,7 @@ impl<F: Format> Parts<F> {
     }
 
     /// All has been answered: joins the parts to the file, and clears away.
-    pub(super) fn finish(mut self, out: &Path) -> Result<(), Failure> {
+    pub(crate) fn finish(mut self, out: &Path) -> Result<(), Failure> {
         self.end_part()?;
         let parts = (0..self.whole.len()).map(|number| {
             // The file that is begun goes, the parts stay.

@@ -13,7 +13,7 @@ use crate::commands::Failure;
 const BATCHES_PER_THREAD: usize = 4;
 
 /// What the writer is given.
-pub(super) enum Step<T> {
+pub(crate) enum Step<T> {
     /// What came of the next batch.
     Next(T),
     /// Nothing is there yet, so that nobody should be kept waiting for what has been given.
@@ -22,7 +22,7 @@ pub(super) enum Step<T> {
 
 /// Reads batches on one thread, works on them on as many as are asked for, and writes what comes of them on
 /// this one, until nothing is left or the writer wants no more. A panic in the work is one of this thread.
-pub(super) fn run<In: Send, Out: Send>(
+pub(crate) fn run<In: Send, Out: Send>(
     threads: usize,
     mut read: impl FnMut() -> Result<Option<In>, Failure> + Send,
     work: impl Fn(In) -> Out + Sync,

@@ -4,19 +4,19 @@ use crate::printing;
 use std::time::{Duration, Instant};
 
 /// What there is to do, and where it begins.
-pub(super) struct Extent {
+pub(crate) struct Extent {
     /// What rows are called.
-    pub(super) unit: &'static str,
+    pub(crate) unit: &'static str,
     /// How many rows were done before.
-    pub(super) rows: u64,
+    pub(crate) rows: u64,
     /// Where in the input the work begins.
-    pub(super) start: u64,
+    pub(crate) start: u64,
     /// Where it ends, if that is known.
-    pub(super) end: Option<u64>,
+    pub(crate) end: Option<u64>,
 }
 
 /// A line that says how far the work is.
-pub(super) struct Progress {
+pub(crate) struct Progress {
     extent: Extent,
     rows: u64,
     position: u64,
@@ -48,7 +48,7 @@ impl Style {
 impl Progress {
     /// Progress is shown on a terminal, unless answers go there, which are progress enough; or wherever it
     /// is asked for.
-    pub(super) fn new(extent: Extent, answers_are_printed: bool, is_asked_for: bool) -> Progress {
+    pub(crate) fn new(extent: Extent, answers_are_printed: bool, is_asked_for: bool) -> Progress {
         let answers_are_seen = answers_are_printed && printing::results_are_seen();
         let style = match (printing::errors_are_seen(), is_asked_for) {
             (true, stays) if stays || !answers_are_seen => Style::Terminal { stays },
@@ -67,7 +67,7 @@ impl Progress {
         }
     }
 
-    pub(super) fn add(&mut self, rows: u64, position: u64) {
+    pub(crate) fn add(&mut self, rows: u64, position: u64) {
         self.rows += rows;
         self.position = position;
         let due = self
@@ -85,13 +85,13 @@ impl Progress {
     }
 
     /// Makes room for something else.
-    pub(super) fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         if matches!(self.style, Style::Terminal { .. }) && self.shown.take().is_some() {
             printing::clear_line();
         }
     }
 
-    pub(super) fn end(&mut self) {
+    pub(crate) fn end(&mut self) {
         self.clear();
         if matches!(self.style, Style::Terminal { stays: true } | Style::Lines) {
             let line = self.line(self.began.elapsed());

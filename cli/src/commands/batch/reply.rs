@@ -44,7 +44,7 @@ impl Members {
     }
 
     /// All members, with commas between them.
-    pub(super) fn json(&self) -> &str {
+    pub(crate) fn json(&self) -> &str {
         &self.json
     }
 
@@ -78,14 +78,14 @@ impl Reply {
 }
 
 /// What came of some rows that follow each other.
-pub(super) struct Answers<A> {
-    pub(super) answers: A,
+pub(crate) struct Answers<A> {
+    pub(crate) answers: A,
     /// How many rows there were.
-    pub(super) rows: u64,
+    pub(crate) rows: u64,
     /// Where in the input they end.
-    pub(super) end: u64,
+    pub(crate) end: u64,
     /// Rows that are none, each with its place and the reason.
-    pub(super) faults: Vec<String>,
+    pub(crate) faults: Vec<String>,
     /// Each with the number of its row.
-    pub(super) warnings: Vec<(u64, String)>,
+    pub(crate) warnings: Vec<(u64, String)>,
 }

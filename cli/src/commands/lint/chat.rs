@@ -50,7 +50,7 @@ impl Subjects {
                 .iter()
                 .any(|known| extension.eq_ignore_ascii_case(known))
         };
-        if is(&["jinja", "jinja2", "j2", "gguf"]) {
+        if is_chat_template(path) {
             return chat;
         }
         let has_response = |template: &ChatTemplate| {
@@ -92,6 +92,15 @@ impl Subjects {
             false => response,
         }
     }
+}
+
+/// Whether a file has a chat template and nothing else, by its name.
+pub(super) fn is_chat_template(path: &Path) -> bool {
+    let extension = path.extension().and_then(|extension| extension.to_str());
+    extension.is_some_and(|extension| {
+        let mut known = ["jinja", "jinja2", "j2", "gguf"].iter();
+        known.any(|known| extension.eq_ignore_ascii_case(known))
+    })
 }
 
 /// Looks at the chat template in what was given.
