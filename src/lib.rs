@@ -107,7 +107,7 @@ pub use remedy::Remedy;
 pub use unjinja_parser::{
     Diagnostic, DiagnosticInFile, Event, EventBuffer, EventWriter, JsonString, Number, Object,
     OnMalformed, OwnedEvent, ParseError, ParserOptions, Position, ResponseParser, ResponseTemplate,
-    TemplateError, Tools, Unfinished, Value, completion, json, parse, response,
+    TemplateError, Tools, Unfinished, Utf8Decoder, Value, completion, json, parse, response,
 };
 
 // What the rooms of this package need of the parser's, under the names that these have there.
