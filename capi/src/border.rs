@@ -1,6 +1,7 @@
 //! What crosses the border: texts that come in, and errors and panics that go out.
 
 use std::any::Any;
+use std::ffi::c_char;
 use std::mem::MaybeUninit;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -43,7 +44,7 @@ pub(crate) fn internal(panic: Box<dyn Any + Send>) -> UnjinjaError {
 /// There are so many bytes at `start`, and nobody changes them while `'b` lasts. With `length` 0, `start` may be anything.
 #[allow(unsafe_code, reason = "here everything comes in")]
 #[inline]
-pub(crate) unsafe fn bytes<'b>(start: *const u8, length: usize) -> Result<&'b [u8], UnjinjaError> {
+pub(crate) unsafe fn bytes<'b>(start: *const c_char, length: usize) -> Result<&'b [u8], UnjinjaError> {
     if length == 0 {
         return Ok(&[]);
     }
@@ -53,7 +54,7 @@ pub(crate) unsafe fn bytes<'b>(start: *const u8, length: usize) -> Result<&'b [u
         ));
     }
     // SAFETY: the caller promises it, and `start` and `length` are not those that no slice has.
-    Ok(unsafe { std::slice::from_raw_parts(start, length) })
+    Ok(unsafe { std::slice::from_raw_parts(start.cast(), length) })
 }
 
 /// The text that somebody has given, of which all has come.
@@ -64,7 +65,7 @@ pub(crate) unsafe fn bytes<'b>(start: *const u8, length: usize) -> Result<&'b [u
 #[allow(unsafe_code, reason = "here everything comes in")]
 pub(crate) unsafe fn text<'b>(
     what: &str,
-    start: *const u8,
+    start: *const c_char,
     length: usize,
 ) -> Result<&'b str, UnjinjaError> {
     // SAFETY: the caller promises the same.

@@ -1,5 +1,7 @@
 //! Chat templates, and what is worked out of them.
 
+use std::ffi::c_char;
+
 use jiff::civil::DateTime;
 use unjinja::chat_template::{ChatTemplate, RenderError, RenderInput};
 use unjinja::derive::{DeriveOptions, ModelOutput, derive};
@@ -97,9 +99,9 @@ fn written(value: &Value) -> Box<UnjinjaText> {
 #[allow(unsafe_code, reason = "it is given texts")]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn unjinja_chat_template_new(
-    jinja: *const u8,
+    jinja: *const c_char,
     jinja_length: usize,
-    options: *const u8,
+    options: *const c_char,
     options_length: usize,
     error: ErrorPlace<'_>,
 ) -> Option<Box<UnjinjaChatTemplate>> {
@@ -142,9 +144,9 @@ pub unsafe extern "C" fn unjinja_chat_template_new(
 #[allow(unsafe_code, reason = "it is given texts")]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn unjinja_chat_template_load(
-    path: *const u8,
+    path: *const c_char,
     path_length: usize,
-    options: *const u8,
+    options: *const c_char,
     options_length: usize,
     error: ErrorPlace<'_>,
 ) -> Option<Box<UnjinjaChatTemplate>> {
@@ -201,7 +203,7 @@ pub extern "C" fn unjinja_chat_template_free(template: Option<Box<UnjinjaChatTem
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn unjinja_render(
     template: Option<&UnjinjaChatTemplate>,
-    request: *const u8,
+    request: *const c_char,
     request_length: usize,
     error: ErrorPlace<'_>,
 ) -> Option<Box<UnjinjaText>> {
@@ -237,7 +239,7 @@ pub unsafe extern "C" fn unjinja_render(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn unjinja_derive(
     template: Option<&UnjinjaChatTemplate>,
-    options: *const u8,
+    options: *const c_char,
     options_length: usize,
     error: ErrorPlace<'_>,
 ) -> Option<Box<UnjinjaText>> {
@@ -335,7 +337,7 @@ fn complaints(found: &[Complaint]) -> Box<UnjinjaText> {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn unjinja_grammar(
     template: Option<&UnjinjaChatTemplate>,
-    request: *const u8,
+    request: *const c_char,
     request_length: usize,
     error: ErrorPlace<'_>,
 ) -> Option<Box<UnjinjaText>> {

@@ -1,5 +1,7 @@
 //! Outputs as chat completions, while they are written.
 
+use std::ffi::c_char;
+
 use unjinja::completion::{Completion, Delta, Ending};
 use unjinja::{Utf8Decoder, Value, json};
 
@@ -56,9 +58,9 @@ fn failed(error: impl ToString) -> UnjinjaError {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn unjinja_completion_new(
     template: Option<&UnjinjaTemplate>,
-    prefix: *const u8,
+    prefix: *const c_char,
     prefix_length: usize,
-    options: *const u8,
+    options: *const c_char,
     options_length: usize,
     error: ErrorPlace<'_>,
 ) -> Option<Box<UnjinjaCompletion>> {
@@ -93,7 +95,7 @@ pub unsafe extern "C" fn unjinja_completion_new(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn unjinja_completion_feed(
     completion: Option<&mut UnjinjaCompletion>,
-    text: *const u8,
+    text: *const c_char,
     length: usize,
     error: ErrorPlace<'_>,
 ) -> Option<Box<UnjinjaText>> {

@@ -1,5 +1,6 @@
 //! What a parser reports, as C sees it.
 
+use std::ffi::c_char;
 use std::ops::Range;
 use std::ptr;
 
@@ -13,7 +14,7 @@ use crate::text::UnjinjaText;
 #[derive(Debug, Clone, Copy)]
 pub struct UnjinjaSlice {
     /// Where it begins; never NULL.
-    pub start: *const u8,
+    pub start: *const c_char,
     /// Its number of bytes.
     pub length: usize,
 }
@@ -22,7 +23,7 @@ impl UnjinjaSlice {
     #[inline]
     pub(crate) fn of(text: &str) -> UnjinjaSlice {
         UnjinjaSlice {
-            start: text.as_ptr(),
+            start: text.as_ptr().cast(),
             length: text.len(),
         }
     }

@@ -38,7 +38,7 @@ impl Room {
         let start = block.len();
         block.extend_from_slice(text);
         UnjinjaSlice {
-            start: block[start..].as_ptr(),
+            start: block[start..].as_ptr().cast(),
             length: text.len(),
         }
     }
@@ -63,7 +63,7 @@ impl UnjinjaEvents {
     unsafe fn keep(&mut self, event: &UnjinjaEvent) {
         // SAFETY: what the slices of such an event point at lives until the parser is done with it.
         let bytes = |slice: UnjinjaSlice| unsafe {
-            std::slice::from_raw_parts(slice.start, slice.length)
+            std::slice::from_raw_parts(slice.start.cast(), slice.length)
         };
         let mut kept = *event;
         kept.field = self.field(bytes(event.field));

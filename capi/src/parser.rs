@@ -1,7 +1,7 @@
 //! The streaming parser.
 
 use std::cell::RefCell;
-use std::ffi::c_void;
+use std::ffi::{c_char, c_void};
 
 use unjinja::{Event, OwnedEvent, ResponseParser, Utf8Decoder, json};
 
@@ -110,9 +110,9 @@ impl State {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn unjinja_parser_new(
     template: Option<&UnjinjaTemplate>,
-    prefix: *const u8,
+    prefix: *const c_char,
     prefix_length: usize,
-    options: *const u8,
+    options: *const c_char,
     options_length: usize,
     error: ErrorPlace<'_>,
 ) -> Option<Box<UnjinjaParser>> {
@@ -152,7 +152,7 @@ pub unsafe extern "C" fn unjinja_parser_new(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn unjinja_parser_feed(
     parser: Option<&UnjinjaParser>,
-    text: *const u8,
+    text: *const c_char,
     length: usize,
     on_event: UnjinjaOnEvent,
     context: *mut c_void,
@@ -231,11 +231,11 @@ pub extern "C" fn unjinja_parser_free(parser: Option<Box<UnjinjaParser>>) {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn unjinja_parse(
     template: Option<&UnjinjaTemplate>,
-    prefix: *const u8,
+    prefix: *const c_char,
     prefix_length: usize,
-    output: *const u8,
+    output: *const c_char,
     output_length: usize,
-    options: *const u8,
+    options: *const c_char,
     options_length: usize,
     error: ErrorPlace<'_>,
 ) -> Option<Box<UnjinjaText>> {

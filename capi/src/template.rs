@@ -1,5 +1,7 @@
 //! Response templates.
 
+use std::ffi::c_char;
+
 use unjinja::{ResponseTemplate, Value, json};
 
 use crate::border::{ErrorPlace, guarded, text};
@@ -18,7 +20,7 @@ pub struct UnjinjaTemplate(pub(crate) ResponseTemplate);
 #[allow(unsafe_code, reason = "it is given a text")]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn unjinja_template_new(
-    json: *const u8,
+    json: *const c_char,
     length: usize,
     error: ErrorPlace<'_>,
 ) -> Option<Box<UnjinjaTemplate>> {
