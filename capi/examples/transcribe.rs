@@ -1,11 +1,12 @@
 //! What the library makes of outputs at all cuts, for the libraries in other languages to be compared with.
 //!
-//! `transcribe cases` writes cases: of the engine's tests, of the gallery's fixtures, and of recorded cases where these lie beside the project.
+//! `transcribe cases N` writes every Nth of the cases: of the engine's tests, of the gallery's fixtures, and of recorded cases where these lie
+//! beside the project.
 //! `transcribe` reads cases and writes a line for each: a checksum of all that is reported, with the output cut at each byte, and
-//! byte by byte. `capi/tests/transcribe.c` and `npm/test/transcribe.js` do the same.
+//! byte by byte. `capi/tests/transcribe.c` and `npm/test/transcribe.test.js` do the same.
 
 use std::error::Error;
-use std::io::{BufRead, Read, Write};
+use std::io::{BufRead, Write};
 use std::path::{Path, PathBuf};
 
 use unjinja::check::{Fixture, find};
@@ -20,7 +21,8 @@ fn main() -> Result<(), Failed> {
     let mut out = std::io::BufWriter::new(std::io::stdout().lock());
     match std::env::args().nth(1).as_deref() {
         Some("cases") => {
-            for (number, case) in cases()?.iter().enumerate() {
+            let every = std::env::args().nth(2).as_deref().unwrap_or("1").parse()?;
+            for (number, case) in cases()?.iter().enumerate().step_by(every) {
                 case.write(number, &mut out)?;
             }
         }
@@ -35,6 +37,9 @@ fn main() -> Result<(), Failed> {
     Ok(out.flush()?)
 }
 
+/// An output of so many bytes is long.
+const LONG: usize = 1000;
+
 /// An output with all that it is read by.
 struct Case {
     template: String,
@@ -47,7 +52,8 @@ impl Case {
     /// A line with the lengths of the parts, and the parts.
     fn write(&self, number: usize, out: &mut impl Write) -> std::io::Result<()> {
         let mut options = Object::from_iter([("spans", Value::from(true))]);
-        if number % 2 == 1 {
+        // Every other one of those that are written, however many these are.
+        if number / 3 % 2 == 1 {
             options.insert("on_malformed", "event");
         }
         if !self.tools.is_null() {
@@ -57,7 +63,9 @@ impl Case {
         let parts = [&self.template, &self.prefix, &options, &self.output];
         let lengths = parts.map(|part| part.len().to_string());
         writeln!(out, "{}", lengths.join(" "))?;
-        parts.iter().try_for_each(|part| out.write_all(part.as_bytes()))
+        parts
+            .iter()
+            .try_for_each(|part| out.write_all(part.as_bytes()))
     }
 }
 
@@ -70,10 +78,16 @@ fn cases() -> Result<Vec<Case>, Failed> {
     files.sort();
     for file in files {
         let read = json::read(&std::fs::read_to_string(&file)?)?;
-        cases.extend(read.as_array().unwrap_or_default().iter().filter_map(of_engine));
+        cases.extend(
+            read.as_array()
+                .unwrap_or_default()
+                .iter()
+                .filter_map(of_engine),
+        );
     }
     for path in find(&[root.join("derived")]) {
-        let fixture = Fixture::load(&path).map_err(|error| format!("{}: {error:?}", path.display()))?;
+        let fixture =
+            Fixture::load(&path).map_err(|error| format!("{}: {error:?}", path.display()))?;
         cases.extend(fixture.cases().iter().map(|case| Case {
             template: json::write(fixture.template().as_value()),
             prefix: case.prefix.clone(),
@@ -155,10 +169,8 @@ impl Checksum {
             Event::Open { .. } => "open",
             Event::Chunk { dirty: false, .. } => "chunk",
             Event::Chunk { .. } => "dirty chunk",
-            Event::Close { at_end: false, .. } => "close",
-            Event::Close { .. } => "close at end",
-            Event::Malformed { at_end: false, .. } => "malformed",
-            Event::Malformed { .. } => "malformed at end",
+            Event::Close { .. } => "close",
+            Event::Malformed { .. } => "malformed",
             _ => "unknown",
         };
         self.say(flags);
@@ -200,7 +212,9 @@ fn transcribe(parts: &[Vec<u8>; 4]) -> Result<u32, Failed> {
         Ok(message) => sum.say(&json::write(&message.into())),
         Err(error) => sum.say(&error.to_string()),
     };
-    for cut in 0..=output.len() {
+    // All cuts but of long outputs, which are there for their length.
+    let step = 1 + output.len() / LONG * 63;
+    for cut in (0..=output.len()).step_by(step) {
         let (before, after) = output.split_at(cut);
         read(&[before, after]);
     }
@@ -215,7 +229,11 @@ fn options_of(options: &Value) -> ParserOptions {
             Some(_) => OnMalformed::Event,
             None => OnMalformed::Fail,
         })
-        .tools(options.get("tools").map_or(Tools::none(), Tools::from_value))
+        .tools(
+            options
+                .get("tools")
+                .map_or(Tools::none(), Tools::from_value),
+        )
 }
 
 fn reading(
@@ -228,7 +246,10 @@ fn reading(
     let mut decoder = Utf8Decoder::new();
     let mut hear = |event: Event<'_>| sum.event(&event);
     let mut parser = ResponseParser::new(template, prefix, options.clone())?;
-    parser.initial_events().iter().for_each(|event| hear(event.as_event()));
+    parser
+        .initial_events()
+        .iter()
+        .for_each(|event| hear(event.as_event()));
     for piece in pieces {
         parser.feed_with(&decoder.push(piece), &mut hear)?;
     }

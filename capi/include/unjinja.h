@@ -24,6 +24,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/** The value of a region. */
+typedef struct UnjinjaValue UnjinjaValue;
+
 /**
  * What an error is about.
  */
@@ -124,12 +127,7 @@ typedef struct UnjinjaText UnjinjaText;
 /**
  * Where an error goes: the address of a pointer, which nobody need have set to anything; or nowhere.
  */
-typedef UnjinjaError **ErrorPlace;
-
-/**
- * The value of a region.
- */
-typedef Value UnjinjaValue;
+typedef UnjinjaError **UnjinjaErrorPlace;
 
 /**
  * A text that belongs to somebody else: UTF-8 of so many bytes, without a NUL behind it.
@@ -236,7 +234,7 @@ UnjinjaChatTemplate *unjinja_chat_template_new(const char *jinja,
                                                size_t jinja_length,
                                                const char *options,
                                                size_t options_length,
-                                               ErrorPlace error);
+                                               UnjinjaErrorPlace error);
 
 /**
  * Loads a chat template from where models keep them: a .jinja file, a tokenizer_config.json, a model's folder or a GGUF file.
@@ -250,12 +248,12 @@ UnjinjaChatTemplate *unjinja_chat_template_load(const char *path,
                                                 size_t path_length,
                                                 const char *options,
                                                 size_t options_length,
-                                                ErrorPlace error);
+                                                UnjinjaErrorPlace error);
 
 /**
  * Gives a chat template back.
  */
-void unjinja_chat_template_free(UnjinjaChatTemplate *template_);
+void unjinja_chat_template_free(UnjinjaChatTemplate *chat_template);
 
 /**
  * Renders a conversation.
@@ -263,10 +261,10 @@ void unjinja_chat_template_free(UnjinjaChatTemplate *template_);
  * @param request a JSON object: `messages`; and `tools`, `add_generation_prompt` and `variables`, if there are any
  * @return the prompt, which `unjinja_text_free` takes back
  */
-UnjinjaText *unjinja_render(const UnjinjaChatTemplate *template_,
+UnjinjaText *unjinja_render(const UnjinjaChatTemplate *chat_template,
                             const char *request,
                             size_t request_length,
-                            ErrorPlace error);
+                            UnjinjaErrorPlace error);
 
 /**
  * Works out the response template of a chat template, and proves it.
@@ -278,10 +276,10 @@ UnjinjaText *unjinja_render(const UnjinjaChatTemplate *template_,
  * @return JSON, which `unjinja_text_free` takes back: the response template under `template`; whether all that the chat template
  *     writes is recovered under `is_whole`; and what is known of it
  */
-UnjinjaText *unjinja_derive(const UnjinjaChatTemplate *template_,
+UnjinjaText *unjinja_derive(const UnjinjaChatTemplate *chat_template,
                             const char *options,
                             size_t options_length,
-                            ErrorPlace error);
+                            UnjinjaErrorPlace error);
 
 /**
  * What will hurt about a response template, though it is valid.
@@ -289,16 +287,16 @@ UnjinjaText *unjinja_derive(const UnjinjaChatTemplate *template_,
  * @param chat_template the chat template that it belongs to, or NULL
  * @return a JSON list of complaints, which `unjinja_text_free` takes back
  */
-UnjinjaText *unjinja_lint(const UnjinjaTemplate *template_,
+UnjinjaText *unjinja_lint(const UnjinjaTemplate *response_template,
                           const UnjinjaChatTemplate *chat_template,
-                          ErrorPlace error);
+                          UnjinjaErrorPlace error);
 
 /**
  * What is wrong with a chat template.
  *
  * @return a JSON list of complaints, which `unjinja_text_free` takes back
  */
-UnjinjaText *unjinja_lint_chat_template(const UnjinjaChatTemplate *template_, ErrorPlace error);
+UnjinjaText *unjinja_lint_chat_template(const UnjinjaChatTemplate *chat_template, UnjinjaErrorPlace error);
 
 /**
  * A grammar of what the model may write.
@@ -308,26 +306,26 @@ UnjinjaText *unjinja_lint_chat_template(const UnjinjaChatTemplate *template_, Er
  *     be several calls; `prefix`, the prompt
  * @return JSON, which `unjinja_text_free` takes back: the `grammar`, a text, or an object for a structural tag; and `warnings`
  */
-UnjinjaText *unjinja_grammar(const UnjinjaChatTemplate *template_,
+UnjinjaText *unjinja_grammar(const UnjinjaChatTemplate *chat_template,
                              const char *request,
                              size_t request_length,
-                             ErrorPlace error);
+                             UnjinjaErrorPlace error);
 
 /**
  * A completion of one output.
  *
- * @param template what the output is read by
+ * @param response_template what the output is read by
  * @param prefix the prompt that came before the output
  * @param options a JSON object, or nothing for the defaults: `id`, `model`, `created` in seconds since 1970, and `reasoning`, the
  *     key of the reasoning; `tools`, `on_malformed`, `unfinished` and `body_aware_close` as for `unjinja_parser_new`
  * @return the completion, which `unjinja_completion_free` takes back
  */
-UnjinjaCompletion *unjinja_completion_new(const UnjinjaTemplate *template_,
+UnjinjaCompletion *unjinja_completion_new(const UnjinjaTemplate *response_template,
                                           const char *prefix,
                                           size_t prefix_length,
                                           const char *options,
                                           size_t options_length,
-                                          ErrorPlace error);
+                                          UnjinjaErrorPlace error);
 
 /**
  * Reads the next piece of the output, and returns what is to be sent: `chat.completion.chunk`s, one a line, or nothing.
@@ -340,7 +338,7 @@ UnjinjaCompletion *unjinja_completion_new(const UnjinjaTemplate *template_,
 UnjinjaText *unjinja_completion_feed(UnjinjaCompletion *completion,
                                      const char *text,
                                      size_t length,
-                                     ErrorPlace error);
+                                     UnjinjaErrorPlace error);
 
 /**
  * Ends the output. The completion is of no more use then, but has to be freed.
@@ -351,7 +349,7 @@ UnjinjaText *unjinja_completion_feed(UnjinjaCompletion *completion,
  */
 UnjinjaText *unjinja_completion_finish(UnjinjaCompletion *completion,
                                        bool is_cut_off,
-                                       ErrorPlace error);
+                                       UnjinjaErrorPlace error);
 
 /**
  * Gives a completion back.
@@ -416,7 +414,7 @@ void unjinja_events_free(UnjinjaEvents *events);
 /**
  * A parser for one output.
  *
- * @param template what the output is read by
+ * @param response_template what the output is read by
  * @param prefix the prompt that came before the output, of which templates often write the beginning of the message. Without
  *     any, the output is the whole message
  * @param options a JSON object, or nothing for the defaults:
@@ -428,12 +426,12 @@ void unjinja_events_free(UnjinjaEvents *events);
  *     `stripped_chunks`: whether chunks have no white space that their value does not have
  * @return the parser, which `unjinja_parser_free` takes back
  */
-UnjinjaParser *unjinja_parser_new(const UnjinjaTemplate *template_,
+UnjinjaParser *unjinja_parser_new(const UnjinjaTemplate *response_template,
                                   const char *prefix,
                                   size_t prefix_length,
                                   const char *options,
                                   size_t options_length,
-                                  ErrorPlace error);
+                                  UnjinjaErrorPlace error);
 
 /**
  * Reads the next piece of the output, and tells a function of what happens in it.
@@ -451,7 +449,7 @@ bool unjinja_parser_feed(const UnjinjaParser *parser,
                          size_t length,
                          UnjinjaOnEvent on_event,
                          void *context,
-                         ErrorPlace error);
+                         UnjinjaErrorPlace error);
 
 /**
  * Ends the output: what is still open is closed. The parser is of no more use then, but has to be freed.
@@ -463,7 +461,7 @@ bool unjinja_parser_feed(const UnjinjaParser *parser,
 UnjinjaText *unjinja_parser_finish(const UnjinjaParser *parser,
                                    UnjinjaOnEvent on_event,
                                    void *context,
-                                   ErrorPlace error);
+                                   UnjinjaErrorPlace error);
 
 /**
  * Gives a parser back.
@@ -473,20 +471,20 @@ void unjinja_parser_free(UnjinjaParser *parser);
 /**
  * Parses a whole output at once.
  *
- * @param template what the output is read by
+ * @param response_template what the output is read by
  * @param prefix the prompt that came before the output
  * @param output the output. What is no UTF-8 is U+FFFD
  * @param options as those of `unjinja_parser_new`
  * @return the message as JSON, which `unjinja_text_free` takes back
  */
-UnjinjaText *unjinja_parse(const UnjinjaTemplate *template_,
+UnjinjaText *unjinja_parse(const UnjinjaTemplate *response_template,
                            const char *prefix,
                            size_t prefix_length,
                            const char *output,
                            size_t output_length,
                            const char *options,
                            size_t options_length,
-                           ErrorPlace error);
+                           UnjinjaErrorPlace error);
 
 /**
  * Reads a response template: JSON that is one, or that holds one under `response_template`, as a tokenizer_config.json does.
@@ -497,17 +495,17 @@ UnjinjaText *unjinja_parse(const UnjinjaTemplate *template_,
  */
 UnjinjaTemplate *unjinja_template_new(const char *json,
                                       size_t length,
-                                      ErrorPlace error);
+                                      UnjinjaErrorPlace error);
 
 /**
  * What the template holds that has no effect: a JSON list of texts.
  */
-UnjinjaText *unjinja_template_warnings(const UnjinjaTemplate *template_);
+UnjinjaText *unjinja_template_warnings(const UnjinjaTemplate *response_template);
 
 /**
  * Gives a template back. Parsers that were made of it go on.
  */
-void unjinja_template_free(UnjinjaTemplate *template_);
+void unjinja_template_free(UnjinjaTemplate *response_template);
 
 /**
  * Where the text begins. It is UTF-8, has a NUL behind it, and lasts as long as the text.

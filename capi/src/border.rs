@@ -44,7 +44,10 @@ pub(crate) fn internal(panic: Box<dyn Any + Send>) -> UnjinjaError {
 /// There are so many bytes at `start`, and nobody changes them while `'b` lasts. With `length` 0, `start` may be anything.
 #[allow(unsafe_code, reason = "here everything comes in")]
 #[inline]
-pub(crate) unsafe fn bytes<'b>(start: *const c_char, length: usize) -> Result<&'b [u8], UnjinjaError> {
+pub(crate) unsafe fn bytes<'b>(
+    start: *const c_char,
+    length: usize,
+) -> Result<&'b [u8], UnjinjaError> {
     if length == 0 {
         return Ok(&[]);
     }
@@ -70,9 +73,8 @@ pub(crate) unsafe fn text<'b>(
 ) -> Result<&'b str, UnjinjaError> {
     // SAFETY: the caller promises the same.
     let bytes = unsafe { bytes(start, length) }?;
-    std::str::from_utf8(bytes).map_err(|error| {
-        UnjinjaError::argument(format!("{what}: this is no UTF-8 text: {error}"))
-    })
+    std::str::from_utf8(bytes)
+        .map_err(|error| UnjinjaError::argument(format!("{what}: this is no UTF-8 text: {error}")))
 }
 
 /// What a function has to be given.

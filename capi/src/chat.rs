@@ -30,9 +30,7 @@ pub struct UnjinjaChatTemplate {
 const STACK: usize = 8 << 20;
 
 /// Does work where there is stack enough. Where there are no threads, whoever builds the library sees to that.
-fn deep<T: Send>(
-    work: impl FnOnce() -> Result<T, UnjinjaError> + Send,
-) -> Result<T, UnjinjaError> {
+fn deep<T: Send>(work: impl FnOnce() -> Result<T, UnjinjaError> + Send) -> Result<T, UnjinjaError> {
     #[cfg(target_family = "wasm")]
     return work();
     #[cfg(not(target_family = "wasm"))]
@@ -40,7 +38,8 @@ fn deep<T: Send>(
         let thread = std::thread::Builder::new().stack_size(STACK);
         let internal = |error| UnjinjaError::new(UnjinjaErrorKind::Internal, error);
         let thread = thread.spawn_scoped(scope, work);
-        let done = thread.map_err(|error| internal(format!("there is no thread to be had: {error}")))?;
+        let done =
+            thread.map_err(|error| internal(format!("there is no thread to be had: {error}")))?;
         done.join()
             .unwrap_or_else(|panic| Err(crate::border::internal(panic)))
     })
@@ -115,7 +114,9 @@ pub unsafe extern "C" fn unjinja_chat_template_new(
         };
         let mut options = Options::read(options)?;
         let mut template = ChatTemplate::from_jinja(jinja);
-        template.name = options.text("name")?.unwrap_or_else(|| "the chat template".into());
+        template.name = options
+            .text("name")?
+            .unwrap_or_else(|| "the chat template".into());
         template.bos_token = options.text("bos_token")?;
         template.eos_token = options.text("eos_token")?;
         template.special_tokens = texts(&mut options, "special_tokens")?;
@@ -191,8 +192,8 @@ fn base_of(options: &mut Options) -> Result<RenderInput, UnjinjaError> {
 /// Gives a chat template back.
 #[allow(unsafe_code, reason = "its name is its own")]
 #[unsafe(no_mangle)]
-pub extern "C" fn unjinja_chat_template_free(template: Option<Box<UnjinjaChatTemplate>>) {
-    drop(template);
+pub extern "C" fn unjinja_chat_template_free(chat_template: Option<Box<UnjinjaChatTemplate>>) {
+    drop(chat_template);
 }
 
 /// Renders a conversation.
@@ -202,13 +203,13 @@ pub extern "C" fn unjinja_chat_template_free(template: Option<Box<UnjinjaChatTem
 #[allow(unsafe_code, reason = "it is given a text")]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn unjinja_render(
-    template: Option<&UnjinjaChatTemplate>,
+    chat_template: Option<&UnjinjaChatTemplate>,
     request: *const c_char,
     request_length: usize,
     error: ErrorPlace<'_>,
 ) -> Option<Box<UnjinjaText>> {
     guarded(error, || {
-        let chat = given("the chat template", template)?;
+        let chat = given("the chat template", chat_template)?;
         // SAFETY: the caller gives a text.
         let mut request = Options::read(unsafe { text("the request", request, request_length) }?)?;
         let mut input = RenderInput {
@@ -233,26 +234,29 @@ pub unsafe extern "C" fn unjinja_render(
 ///     calls keep their ids; `guess_types`, whether values that are written raw are read as JSON where they are JSON; `outputs`,
 ///     a list of what the model has written, each a text, or an object with `output`, `prefix`, `message` and `tools`;
 ///     `profiles`, a list of those who have to take the template, as `"transformers@5.24"`
-/// @return JSON, which `unjinja_text_free` takes back: the response template under `template`; whether all that the chat template
-///     writes is recovered under `is_whole`; and what is known of it
+/// @return JSON, which `unjinja_text_free` takes back, and `unjinja_template_new` reads: the response template under
+///     `response_template`; whether all that the chat template writes is recovered under `is_whole`; and what is known of it
 #[allow(unsafe_code, reason = "it is given a text")]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn unjinja_derive(
-    template: Option<&UnjinjaChatTemplate>,
+    chat_template: Option<&UnjinjaChatTemplate>,
     options: *const c_char,
     options_length: usize,
     error: ErrorPlace<'_>,
 ) -> Option<Box<UnjinjaText>> {
     guarded(error, || {
-        let chat = given("the chat template", template)?;
+        let chat = given("the chat template", chat_template)?;
         // SAFETY: the caller gives a text.
         let mut options = Options::read(unsafe { text("the options", options, options_length) }?)?;
         let reasoning = options.text("reasoning_field")?;
-        let outputs = options.list("outputs")?.into_iter().map(|output| match output {
-            Value::String(text) => Ok(ModelOutput::new(text.to_string_lossy())),
-            value => ModelOutput::from_value(&value)
-                .map_err(|error| UnjinjaError::argument(format!("`outputs`: {error}"))),
-        });
+        let outputs = options
+            .list("outputs")?
+            .into_iter()
+            .map(|output| match output {
+                Value::String(text) => Ok(ModelOutput::new(text.to_string_lossy())),
+                value => ModelOutput::from_value(&value)
+                    .map_err(|error| UnjinjaError::argument(format!("`outputs`: {error}"))),
+            });
         let outputs = outputs.collect::<Result<Vec<ModelOutput>, UnjinjaError>>()?;
         let targets = texts(&mut options, "profiles")?.into_iter().map(|name| {
             name.parse::<Target>()
@@ -266,13 +270,22 @@ pub unsafe extern "C" fn unjinja_derive(
             .ids(options.flag("ids")?.unwrap_or_default())
             .guess_types(options.flag("guess_types")?.unwrap_or_default())
             .outputs(outputs);
-        options.nothing_else(&["reasoning_field", "ids", "guess_types", "outputs", "profiles"])?;
+        options.nothing_else(&[
+            "reasoning_field",
+            "ids",
+            "guess_types",
+            "outputs",
+            "profiles",
+        ])?;
         deep(move || {
             let derived = derive(&chat.template, &how);
             let fail = |error: unjinja::derive::DeriveError| {
                 chat.failed(UnjinjaErrorKind::Derive, error.explain(option_name))
             };
-            Ok(written(&derived.map_err(fail)?.to_value()))
+            let mut report = derived.map_err(fail)?.to_value().into_object();
+            let template = report.remove("template");
+            report.insert("response_template", template.unwrap_or(Value::Null));
+            Ok(written(&report.into()))
         })
     })
 }
@@ -284,16 +297,18 @@ pub unsafe extern "C" fn unjinja_derive(
 #[allow(unsafe_code, reason = "its name is its own")]
 #[unsafe(no_mangle)]
 pub extern "C" fn unjinja_lint(
-    template: Option<&UnjinjaTemplate>,
+    response_template: Option<&UnjinjaTemplate>,
     chat_template: Option<&UnjinjaChatTemplate>,
     error: ErrorPlace<'_>,
 ) -> Option<Box<UnjinjaText>> {
     guarded(error, || {
-        let template = given("the template", template)?;
+        let template = given("the response template", response_template)?;
         deep(move || {
             let mut options = LintOptions::default();
             if let Some(chat) = chat_template {
-                options = options.chat_template(&chat.template).base(chat.base.clone());
+                options = options
+                    .chat_template(&chat.template)
+                    .base(chat.base.clone());
             }
             let found = lint(&template.0, &options).map_err(|error| match chat_template {
                 Some(chat) => chat.no_question(&error),
@@ -310,15 +325,17 @@ pub extern "C" fn unjinja_lint(
 #[allow(unsafe_code, reason = "its name is its own")]
 #[unsafe(no_mangle)]
 pub extern "C" fn unjinja_lint_chat_template(
-    template: Option<&UnjinjaChatTemplate>,
+    chat_template: Option<&UnjinjaChatTemplate>,
     error: ErrorPlace<'_>,
 ) -> Option<Box<UnjinjaText>> {
     guarded(error, || {
-        let chat = given("the chat template", template)?;
+        let chat = given("the chat template", chat_template)?;
         deep(move || {
             let options = LintOptions::default().base(chat.base.clone());
             let found = lint_chat_template(&chat.template, &options);
-            Ok(complaints(&found.map_err(|error| chat.no_question(&error))?))
+            Ok(complaints(
+                &found.map_err(|error| chat.no_question(&error))?,
+            ))
         })
     })
 }
@@ -336,13 +353,13 @@ fn complaints(found: &[Complaint]) -> Box<UnjinjaText> {
 #[allow(unsafe_code, reason = "it is given a text")]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn unjinja_grammar(
-    template: Option<&UnjinjaChatTemplate>,
+    chat_template: Option<&UnjinjaChatTemplate>,
     request: *const c_char,
     request_length: usize,
     error: ErrorPlace<'_>,
 ) -> Option<Box<UnjinjaText>> {
     guarded(error, || {
-        let chat = given("the chat template", template)?;
+        let chat = given("the chat template", chat_template)?;
         // SAFETY: the caller gives a text.
         let mut request = Options::read(unsafe { text("the request", request, request_length) }?)?;
         let tools = request.tools()?;

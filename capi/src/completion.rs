@@ -25,7 +25,8 @@ impl UnjinjaCompletion {
     /// Takes the completion out, which is put back only if nothing fails, and what is to be sent first.
     fn taken(&mut self) -> Result<(Completion, Vec<Value>), UnjinjaError> {
         let completion = self.completion.take();
-        let ended = || UnjinjaError::argument("the completion has ended, or failed: make a new one");
+        let ended =
+            || UnjinjaError::argument("the completion has ended, or failed: make a new one");
         Ok((
             completion.ok_or_else(ended)?,
             std::mem::take(&mut self.initial),
@@ -49,7 +50,7 @@ fn failed(error: impl ToString) -> UnjinjaError {
 
 /// A completion of one output.
 ///
-/// @param template what the output is read by
+/// @param response_template what the output is read by
 /// @param prefix the prompt that came before the output
 /// @param options a JSON object, or nothing for the defaults: `id`, `model`, `created` in seconds since 1970, and `reasoning`, the
 ///     key of the reasoning; `tools`, `on_malformed`, `unfinished` and `body_aware_close` as for `unjinja_parser_new`
@@ -57,7 +58,7 @@ fn failed(error: impl ToString) -> UnjinjaError {
 #[allow(unsafe_code, reason = "it is given texts")]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn unjinja_completion_new(
-    template: Option<&UnjinjaTemplate>,
+    response_template: Option<&UnjinjaTemplate>,
     prefix: *const c_char,
     prefix_length: usize,
     options: *const c_char,
@@ -65,7 +66,7 @@ pub unsafe extern "C" fn unjinja_completion_new(
     error: ErrorPlace<'_>,
 ) -> Option<Box<UnjinjaCompletion>> {
     guarded(error, || {
-        let template = given("the template", template)?;
+        let template = given("the response template", response_template)?;
         // SAFETY: the caller gives texts.
         let (prefix, options) = unsafe {
             (

@@ -30,7 +30,11 @@ const BLOCK: usize = 1 << 12;
 impl Room {
     fn keep(&mut self, text: &[u8]) -> UnjinjaSlice {
         let room = |block: &Vec<u8>| block.capacity() - block.len();
-        if self.blocks.last().is_none_or(|block| room(block) < text.len()) {
+        if self
+            .blocks
+            .last()
+            .is_none_or(|block| room(block) < text.len())
+        {
             self.blocks.push(Vec::with_capacity(text.len().max(BLOCK)));
         }
         // There is one, and it has room: it is not moved.

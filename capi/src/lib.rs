@@ -27,12 +27,12 @@ mod text;
 #[cfg(target_family = "wasm")]
 mod wasm;
 
+#[cfg(feature = "chat-template")]
+pub use chat::UnjinjaChatTemplate;
+pub use completion::UnjinjaCompletion;
 pub use error::{UnjinjaError, UnjinjaErrorKind};
 pub use event::{UnjinjaCapture, UnjinjaEvent, UnjinjaEventKind, UnjinjaSlice, UnjinjaValue};
 pub use events::UnjinjaEvents;
 pub use parser::{UnjinjaOnEvent, UnjinjaParser};
-pub use completion::UnjinjaCompletion;
-#[cfg(feature = "chat-template")]
-pub use chat::UnjinjaChatTemplate;
 pub use template::UnjinjaTemplate;
 pub use text::UnjinjaText;

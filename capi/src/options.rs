@@ -16,7 +16,9 @@ impl Options {
             return Ok(Options(Object::new()));
         }
         let wrong = |what: &dyn std::fmt::Display| {
-            UnjinjaError::argument(format!("the options: {what}: give a JSON object, or nothing"))
+            UnjinjaError::argument(format!(
+                "the options: {what}: give a JSON object, or nothing"
+            ))
         };
         match json::read(text).map_err(|error| wrong(&error))? {
             Value::Object(members) => Ok(Options(members)),

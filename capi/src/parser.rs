@@ -13,7 +13,8 @@ use crate::template::UnjinjaTemplate;
 use crate::text::UnjinjaText;
 
 /// What is told of an event. `context` is what was given with the function. It may not throw, jump out, or free the parser.
-pub type UnjinjaOnEvent = Option<unsafe extern "C" fn(event: *const UnjinjaEvent, context: *mut c_void)>;
+pub type UnjinjaOnEvent =
+    Option<unsafe extern "C" fn(event: *const UnjinjaEvent, context: *mut c_void)>;
 
 /// Reads one output while it is written. One thread at a time may use it.
 #[derive(Debug)]
@@ -95,7 +96,7 @@ impl State {
 
 /// A parser for one output.
 ///
-/// @param template what the output is read by
+/// @param response_template what the output is read by
 /// @param prefix the prompt that came before the output, of which templates often write the beginning of the message. Without
 ///     any, the output is the whole message
 /// @param options a JSON object, or nothing for the defaults:
@@ -109,7 +110,7 @@ impl State {
 #[allow(unsafe_code, reason = "it is given texts")]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn unjinja_parser_new(
-    template: Option<&UnjinjaTemplate>,
+    response_template: Option<&UnjinjaTemplate>,
     prefix: *const c_char,
     prefix_length: usize,
     options: *const c_char,
@@ -117,7 +118,7 @@ pub unsafe extern "C" fn unjinja_parser_new(
     error: ErrorPlace<'_>,
 ) -> Option<Box<UnjinjaParser>> {
     guarded(error, || {
-        let template = given("the template", template)?;
+        let template = given("the response template", response_template)?;
         // SAFETY: the caller gives texts.
         let (prefix, options) = unsafe {
             (
@@ -222,7 +223,7 @@ pub extern "C" fn unjinja_parser_free(parser: Option<Box<UnjinjaParser>>) {
 
 /// Parses a whole output at once.
 ///
-/// @param template what the output is read by
+/// @param response_template what the output is read by
 /// @param prefix the prompt that came before the output
 /// @param output the output. What is no UTF-8 is U+FFFD
 /// @param options as those of `unjinja_parser_new`
@@ -230,7 +231,7 @@ pub extern "C" fn unjinja_parser_free(parser: Option<Box<UnjinjaParser>>) {
 #[allow(unsafe_code, reason = "it is given texts")]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn unjinja_parse(
-    template: Option<&UnjinjaTemplate>,
+    response_template: Option<&UnjinjaTemplate>,
     prefix: *const c_char,
     prefix_length: usize,
     output: *const c_char,
@@ -240,7 +241,7 @@ pub unsafe extern "C" fn unjinja_parse(
     error: ErrorPlace<'_>,
 ) -> Option<Box<UnjinjaText>> {
     guarded(error, || {
-        let template = given("the template", template)?;
+        let template = given("the response template", response_template)?;
         // SAFETY: the caller gives texts.
         let (prefix, output, options) = unsafe {
             (

@@ -36,9 +36,11 @@ pub unsafe extern "C" fn unjinja_template_new(
 /// What the template holds that has no effect: a JSON list of texts.
 #[allow(unsafe_code, reason = "its name is its own")]
 #[unsafe(no_mangle)]
-pub extern "C" fn unjinja_template_warnings(template: &UnjinjaTemplate) -> Option<Box<UnjinjaText>> {
+pub extern "C" fn unjinja_template_warnings(
+    response_template: &UnjinjaTemplate,
+) -> Option<Box<UnjinjaText>> {
     guarded(None, || {
-        let warnings = template.0.warnings().iter();
+        let warnings = response_template.0.warnings().iter();
         let warnings: Value = warnings.map(ToString::to_string).collect();
         Ok(UnjinjaText::new(json::write(&warnings)))
     })
@@ -47,6 +49,6 @@ pub extern "C" fn unjinja_template_warnings(template: &UnjinjaTemplate) -> Optio
 /// Gives a template back. Parsers that were made of it go on.
 #[allow(unsafe_code, reason = "its name is its own")]
 #[unsafe(no_mangle)]
-pub extern "C" fn unjinja_template_free(template: Option<Box<UnjinjaTemplate>>) {
-    drop(template);
+pub extern "C" fn unjinja_template_free(response_template: Option<Box<UnjinjaTemplate>>) {
+    drop(response_template);
 }

@@ -31,9 +31,7 @@ pub extern "C" fn unjinja_room_free() {
 /// The function that keeps events, as one that a parser can be given.
 #[allow(unsafe_code, reason = "its name is its own")]
 #[unsafe(no_mangle)]
-pub extern "C" fn unjinja_keeper() -> unsafe extern "C" fn(
-    *const crate::event::UnjinjaEvent,
-    *mut std::ffi::c_void,
-) {
+pub extern "C" fn unjinja_keeper()
+-> unsafe extern "C" fn(*const crate::event::UnjinjaEvent, *mut std::ffi::c_void) {
     unjinja_events_keep
 }

@@ -12,9 +12,7 @@ fn the_header_is_that_of_the_sources() {
         .with_src(folder.join("src/lib.rs"))
         .generate();
     let mut made = Vec::new();
-    bindings
-        .expect("a header can be made")
-        .write(&mut made);
+    bindings.expect("a header can be made").write(&mut made);
     let made = String::from_utf8(made).expect("it is text");
     let path = folder.join("include/unjinja.h");
     if std::env::var_os("UNJINJA_UPDATE").is_some() {
