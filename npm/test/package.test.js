@@ -1,5 +1,6 @@
 // What the package offers beside the library: in which ways pieces come, what is given wrongly, chat templates and tokenizers.
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { test } from "node:test";
 
@@ -175,4 +176,14 @@ test("after a fault of the library, what is made anew works", () => {
   assert.throws(() => library.call(() => { throw new WebAssembly.RuntimeError("unreachable"); }), failing("internal", /unreachable/));
   assert.throws(() => new ResponseParser(template, "<bot>"), failing("internal", /failed before/));
   assert.equal(parseResponse("Hello!", TEMPLATE, { prefix: "<bot>" }).content, "Hello!");
+});
+
+test("the page's first program prints what it says", async () => {
+  const page = await readFile(new URL("../../docs/javascript.md", import.meta.url), "utf8");
+  const program = page.split("```js\n")[1].split("```")[0];
+  const printed = execFileSync(process.execPath, ["--input-type=module", "--eval", program], { cwd: new URL("..", import.meta.url) });
+  assert.equal(
+    printed.toString(),
+    "thinking: A greet\nthinking: ing.\ncontent: Hel\ncontent: lo!\n{ thinking: 'A greeting.', content: 'Hello!' }\n",
+  );
 });
