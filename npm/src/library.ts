@@ -1,6 +1,8 @@
 // The library as WebAssembly: texts go into its memory, and what it makes of them is read from there. `capi/` has the functions, and
 // `capi/include/unjinja.h` says what each of them does.
 
+import type { ResponseEvent } from "./reading.js";
+
 /** A place in the library's memory; 0 is none. */
 export type Place = number;
 
@@ -48,6 +50,8 @@ const KINDS = ["argument", "template", "parse", "load", "render", "derive", "gra
 /** Why something has failed: the message names the place, the cause and what helps. */
 export class UnjinjaError extends Error {
   override readonly name = "UnjinjaError";
+  /** What a parser has read of a piece, up to the place where it failed. */
+  events: ResponseEvent[] = [];
 
   constructor(
     message: string,
@@ -180,19 +184,19 @@ export class Library {
 
   /** What a function has made; none is an error. */
   made(place: Place): Place {
-    if (!place) this.fail();
+    if (!place) throw this.failure();
     return place;
   }
 
-  /** Throws the error that has been written. */
-  fail(): never {
+  /** The error that has been written. */
+  failure(): UnjinjaError {
     const { exports } = this;
     const error = this.u32[this.error >> 2]!;
     const start = exports.unjinja_error_message(error);
     const message = this.decode(start, this.bytes.indexOf(0, start) - start);
     const kind = KINDS[exports.unjinja_error_kind(error) - 1] ?? "internal";
     exports.unjinja_error_free(error);
-    throw new UnjinjaError(message, kind);
+    return new UnjinjaError(message, kind);
   }
 
   decode(start: Place, length: number): string {

@@ -238,11 +238,9 @@ export class ResponseParser extends Reader<ResponseEvent> {
     const text = this.pieces.next(piece);
     return lib.call((wasm) => {
       const length = lib.write(text);
-      if (!wasm.unjinja_parser_feed(this.place, lib.text, length, lib.keeper, this.events, lib.error)) {
-        wasm.unjinja_events_clear(this.events);
-        lib.fail();
-      }
-      return this.take(typeof text === "string" ? text : "");
+      const fed = typeof text === "string" ? text : "";
+      if (!wasm.unjinja_parser_feed(this.place, lib.text, length, lib.keeper, this.events, lib.error)) this.fail(fed);
+      return this.take(fed);
     });
   }
 
@@ -253,7 +251,9 @@ export class ResponseParser extends Reader<ResponseEvent> {
     const half = this.pieces.last();
     const events = half ? this.feed(encoder.encode(half)) : [];
     lib.call((wasm) => {
-      this.read_ = this.value(lib.take(wasm.unjinja_parser_finish(this.place, lib.keeper, this.events, lib.error))) as Message;
+      const finished = wasm.unjinja_parser_finish(this.place, lib.keeper, this.events, lib.error);
+      if (!finished) this.fail("");
+      this.read_ = this.value(lib.take(finished)) as Message;
       events.push(...this.take(""));
       lib.isFree(this);
       wasm.unjinja_parser_free(this.place);
@@ -261,6 +261,13 @@ export class ResponseParser extends Reader<ResponseEvent> {
       this.place = 0;
     });
     return { message: this.read_!, events };
+  }
+
+  /** Throws the error, with what has happened before it. */
+  private fail(fed: string): never {
+    const error = this.library.failure();
+    error.events = this.take(fed);
+    throw error;
   }
 
   private check() {

@@ -83,6 +83,7 @@ function transcribe([template, prefix, options, output]) {
       hear(events);
       sum.say(message);
     } catch (error) {
+      error.events.forEach((event) => sum.event(event));
       sum.say(error.message);
     }
   };
