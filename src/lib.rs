@@ -2,7 +2,8 @@
 //! still being written.
 //!
 //! A [`ResponseTemplate`] defines the model's markers. A [`ResponseParser`] is fed the output
-//! piece by piece and reports what happens in it as [`Event`]s; [`parse`] does it all at once.
+//! piece by piece and reports what happens in it as [`Event`]s, beginning with what the prompt has
+//! opened; [`parse`] does it all at once. Where the output comes as tokens, a [`Utf8Decoder`] makes text of them.
 //!
 //! ```
 //! use unjinja::{Event, ParserOptions, ResponseParser, ResponseTemplate};
@@ -14,18 +15,20 @@
 //!         "content": {"close_pattern": "<end>\\s*"}
 //!     }
 //! }"#)?;
-//! let prompt = "<user>Hi<bot>";
-//! let mut parser = ResponseParser::new(&template, prompt, ParserOptions::default())?;
-//! let mut shown = String::new();
-//! for piece in ["<think>Be k", "ind.</th", "ink>Hello", "!<end>\n"] {
-//!     parser.feed_with(piece, |event| {
-//!         if let Event::Chunk { field: "content", text, .. } = event {
-//!             shown.push_str(text);
-//!         }
-//!     })?;
+//! let prompt = "<user>Hi<bot><think>";
+//! let mut shown = Vec::new();
+//! let mut on_event = |event: Event<'_>| match event {
+//!     Event::Open { field, .. } => shown.push(format!("{field}:")),
+//!     Event::Chunk { text, .. } => shown.push(text.to_owned()),
+//!     _ => {}
+//! };
+//! let options = ParserOptions::default();
+//! let mut parser = ResponseParser::new_with(&template, prompt, options, &mut on_event)?;
+//! for piece in ["Be k", "ind.</th", "ink>Hello", "!<end>\n"] {
+//!     parser.feed_with(piece, &mut on_event)?;
 //! }
-//! let (message, _last_events) = parser.finalize()?;
-//! assert_eq!(shown, "Hello!");
+//! let message = parser.finalize_with(&mut on_event)?;
+//! assert_eq!(shown, ["thinking:", "Be k", "ind.", "content:", "Hello", "!"]);
 //! assert_eq!(message.get("thinking").and_then(|t| t.as_str()), Some("Be kind."));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -110,7 +113,7 @@ pub use remedy::Remedy;
 pub use unjinja_parser::{
     Diagnostic, DiagnosticInFile, Event, EventBuffer, EventWriter, JsonString, Number, Object,
     OnMalformed, OwnedEvent, ParseError, ParserOptions, Position, ResponseParser, ResponseTemplate,
-    TemplateError, Tools, Unfinished, Value, completion, json, parse, response,
+    TemplateError, Tools, Unfinished, Utf8Decoder, Value, completion, json, parse, response,
 };
 
 // What the rooms of this package need of the parser's, under the names that these have there.
@@ -130,4 +133,6 @@ mod documents {
     struct Grammars;
     #[doc = include_str!("../docs/masks.md")]
     struct Masks;
+    #[doc = include_str!("../docs/rust-engines.md")]
+    struct RustEngines;
 }

@@ -14,7 +14,7 @@ use std::path::Path;
 use jsonschema::Validator;
 use unjinja::{Diagnostic, Value, json};
 
-const TEMPLATES: &str = include_str!("../schema/response-template.schema.json");
+const TEMPLATES: &str = include_str!("../parser/schema/response-template.schema.json");
 const FIXTURES: &str = include_str!("../schema/fixture.schema.json");
 
 fn project() -> &'static Path {

@@ -22,6 +22,7 @@ mod serialize;
 pub mod spelling;
 #[doc(hidden)]
 pub mod tree;
+mod utf8;
 #[doc(hidden)]
 pub mod value;
 #[doc(hidden)]
@@ -33,4 +34,5 @@ pub use response::{
     Event, EventBuffer, EventWriter, OnMalformed, OwnedEvent, ParseError, ParserOptions,
     ResponseParser, ResponseTemplate, TemplateError, Tools, Unfinished, parse,
 };
+pub use utf8::Utf8Decoder;
 pub use value::{JsonString, Number, Object, Value};

@@ -5,7 +5,7 @@ import { syntaxTree } from "@codemirror/language";
 import type { EditorState } from "@codemirror/state";
 import type { SyntaxNode } from "@lezer/common";
 
-import schema from "../../schema/response-template.schema.json";
+import schema from "../../parser/schema/response-template.schema.json";
 
 interface Schema {
   $ref?: string;

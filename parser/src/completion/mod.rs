@@ -82,7 +82,7 @@ mod region;
 mod writer;
 
 use crate::response::{
-    OwnedEvent, ParseError, ParserOptions, ResponseParser, ResponseTemplate, Unfinished,
+    ParseError, ParserOptions, ResponseParser, ResponseTemplate, Unfinished,
 };
 use crate::value::{Object, Value};
 
@@ -219,27 +219,41 @@ impl Completion {
         parser: ParserOptions,
         options: CompletionOptions,
     ) -> Result<Completion, ParseError> {
-        let tools = parser.tools.clone();
+        let mut deltas = Vec::new();
+        let begun = Self::new_with(template, prefix, parser, options, |delta| {
+            deltas.push(delta.clone());
+        });
+        let mut completion = begun?;
+        completion.initial_deltas = deltas;
+        Ok(completion)
+    }
+
+    /// A completion of one output, which hands over what is to be sent at once as [`feed_with`](Self::feed_with) does what
+    /// follows: the role, and what the prefix has written into the message. There are no initial deltas then.
+    pub fn new_with(
+        template: &ResponseTemplate,
+        prefix: &str,
+        parser: ParserOptions,
+        options: CompletionOptions,
+        mut send: impl FnMut(&Delta),
+    ) -> Result<Completion, ParseError> {
+        let mut writer = Writer::new(template, parser.tools.clone(), options);
         let parser = parser.spans(true).stripped_chunks(true);
         // Whether anything is cut off is said in the end.
         let parser = parser.unfinished(Unfinished::Keep);
-        let parser = ResponseParser::new(template, prefix, parser)?;
-        let mut writer = Writer::new(template, tools, options);
-        let mut initial_deltas = Vec::new();
-        let mut send = |delta: &Delta| initial_deltas.push(delta.clone());
         writer.begin(&mut send);
-        for event in parser.initial_events().iter().map(OwnedEvent::as_event) {
+        let parser = ResponseParser::new_with(template, prefix, parser, |event| {
             writer.take(&event, &mut send);
-        }
+        })?;
         Ok(Completion {
             parser,
             writer,
-            initial_deltas,
+            initial_deltas: Vec::new(),
         })
     }
 
-    /// What is to be sent before anything is fed: the role, and what the prefix has written into the
-    /// message.
+    /// What is to be sent before anything is fed, if the completion was made by [`new`](Self::new): the role, and what the
+    /// prefix has written into the message.
     pub fn initial_deltas(&self) -> &[Delta] {
         &self.initial_deltas
     }

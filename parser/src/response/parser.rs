@@ -117,12 +117,51 @@ pub fn parse(
 }
 
 impl ResponseParser {
-    /// A parser for one output. What the prefix writes into the message is parsed at once; see
-    /// [`parse`] for what a prefix is.
+    /// A parser for one output. What the prefix writes into the message is parsed at once, and its events are the
+    /// [initial events](Self::initial_events); see [`parse`] for what a prefix is.
     pub fn new(
         template: &ResponseTemplate,
         prefix: &str,
         options: ParserOptions,
+    ) -> Result<ResponseParser, ParseError> {
+        let mut events = Vec::new();
+        let begun = Self::new_with(template, prefix, options, |event| {
+            events.push(event.into_owned());
+        });
+        let mut parser = begun?;
+        parser.initial_events = events;
+        Ok(parser)
+    }
+
+    /// A parser for one output, which hands over what the prefix has written into the message as
+    /// [`feed_with`](Self::feed_with) does what follows: where a prompt ends with an opened thought, the first event is
+    /// its opening. There are no initial events then.
+    ///
+    /// ```
+    /// use unjinja::{Event, ParserOptions, ResponseParser, ResponseTemplate};
+    ///
+    /// let template = ResponseTemplate::from_json(r#"{
+    ///     "start_anchor": "<bot>",
+    ///     "fields": {"thinking": {"open": "<think>", "close": "</think>"}}
+    /// }"#)?;
+    /// let mut log = Vec::new();
+    /// let mut on_event = |event: Event<'_>| log.push(match event {
+    ///     Event::Open { field, .. } => format!("{field} begins"),
+    ///     Event::Chunk { field, text, .. } => format!("{field}: {text}"),
+    ///     _ => format!("{} ends", event.field()),
+    /// });
+    /// let options = ParserOptions::default();
+    /// let mut parser = ResponseParser::new_with(&template, "<bot><think>", options, &mut on_event)?;
+    /// parser.feed_with("Hm.</think>", &mut on_event)?;
+    /// parser.finalize_with(&mut on_event)?;
+    /// assert_eq!(log, ["thinking begins", "thinking: Hm.", "thinking ends"]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn new_with(
+        template: &ResponseTemplate,
+        prefix: &str,
+        options: ParserOptions,
+        on_event: impl FnMut(Event<'_>),
     ) -> Result<ResponseParser, ParseError> {
         let mut parser = ResponseParser {
             run: Run::new(&template.inner, options),
@@ -131,14 +170,12 @@ impl ResponseParser {
         };
         let prefix = template.after_anchor(prefix)?.unwrap_or(prefix);
         if !prefix.is_empty() {
-            let mut events = Vec::new();
-            parser.feed_with(prefix, |event| events.push(event.into_owned()))?;
-            parser.initial_events = events;
+            parser.feed_with(prefix, on_event)?;
         }
         Ok(parser)
     }
 
-    /// What the prefix has written into the message.
+    /// What the prefix has written into the message, if the parser was made by [`new`](Self::new).
     pub fn initial_events(&self) -> &[OwnedEvent] {
         &self.initial_events
     }

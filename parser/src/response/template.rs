@@ -71,7 +71,7 @@ impl ResponseTemplate {
     ///
     /// A schema does not know all: whether regular expressions can be used, for one. Loading a
     /// template shows it.
-    pub const JSON_SCHEMA: &str = include_str!("../../../schema/response-template.schema.json");
+    pub const JSON_SCHEMA: &str = include_str!("../../schema/response-template.schema.json");
 
     /// Reads a template from a JSON document.
     ///

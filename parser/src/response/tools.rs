@@ -6,6 +6,7 @@ mod types;
 use std::sync::Arc;
 
 use crate::diagnostic::Diagnostic;
+use crate::json;
 use crate::value::{JsonString, Object, Value, object};
 
 use super::language::{Language, Trait};
@@ -88,6 +89,19 @@ impl Tools {
             list: (!list.is_empty()).then(|| Arc::new(Value::Array(list.to_vec()))),
             properties,
         }
+    }
+
+    /// Reads a list of tools from JSON, in any of the shapes of [`from_value`](Self::from_value).
+    ///
+    /// ```
+    /// use unjinja::{ParserOptions, Tools};
+    ///
+    /// let options = ParserOptions::default().tools(Tools::from_json(r#"[{"name": "wait"}]"#)?);
+    /// assert!(options.tools.names().eq(["wait"]));
+    /// # Ok::<(), unjinja::json::Error>(())
+    /// ```
+    pub fn from_json(tools: &str) -> Result<Tools, json::Error> {
+        Ok(Tools::from_value(&json::read(tools)?))
     }
 
     /// What of some tools types nothing, though someone may think that it does.
@@ -280,7 +294,6 @@ impl AsRef<Value> for Tools {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::json;
 
     fn value(json: &str) -> Value {
         json::read(json).expect("JSON")

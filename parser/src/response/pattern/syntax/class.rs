@@ -5,7 +5,9 @@ use std::hash::Hash;
 use std::thread::LocalKey;
 
 use foldhash::HashMap;
-use regex_syntax::hir::{Class, ClassUnicode, ClassUnicodeRange, HirKind};
+use regex_syntax::ast::{self, Ast, ClassUnicodeKind, ClassUnicodeOpKind, Position, Span};
+use regex_syntax::hir::translate::Translator;
+use regex_syntax::hir::{Class, ClassUnicode, ClassUnicodeRange, Hir, HirKind};
 
 use super::Dialect;
 
@@ -294,7 +296,7 @@ fn looked_up(query: &str) -> Option<ClassUnicode> {
         // The crate would drop the prefix, which the module doesn't always allow.
         return None;
     }
-    let hir = regex_syntax::parse(&format!(r"\p{{{query}}}")).ok()?;
+    let hir = translated(query)?;
     match hir.kind() {
         HirKind::Class(Class::Unicode(class)) => Some(class.clone()),
         HirKind::Class(Class::Bytes(class)) => class.to_unicode_class(),
@@ -305,4 +307,23 @@ fn looked_up(query: &str) -> Option<ClassUnicode> {
         }
         _ => None,
     }
+}
+
+/// What the crate makes of `\p{query}`. Its parser of patterns is not needed for that.
+fn translated(query: &str) -> Option<Hir> {
+    let kind = match query.split_once('=') {
+        None => ClassUnicodeKind::Named(query.into()),
+        Some((name, value)) => ClassUnicodeKind::NamedValue {
+            op: ClassUnicodeOpKind::Equal,
+            name: name.into(),
+            value: value.into(),
+        },
+    };
+    let class = ast::ClassUnicode {
+        span: Span::splat(Position::new(0, 1, 1)),
+        negated: false,
+        kind,
+    };
+    let class = Ast::class_unicode(class);
+    Translator::new().translate(query, &class).ok()
 }
