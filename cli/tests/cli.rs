@@ -1728,7 +1728,10 @@ mod schemas {
 
     /// Each with the file that it is printed from.
     const SCHEMAS: &[(&str, &str)] = &[
-        ("response-template", "parser/schema/response-template.schema.json"),
+        (
+            "response-template",
+            "parser/schema/response-template.schema.json",
+        ),
         ("fixture", "schema/fixture.schema.json"),
     ];
 
