@@ -157,15 +157,15 @@ fn what_can_not_be_meant_is_refused() {
         ),
         (
             "parse -t t.json --jsonl log.jsonl -o log.jsonl --force",
-            "this file is read, so it is not replaced",
+            "this file is an input, so it is not replaced",
         ),
         (
             "parse -t t.json --jsonl log.jsonl -o t.json --force",
-            "this file is read, so it is not replaced",
+            "this file is an input, so it is not replaced",
         ),
         (
             "parse -t model --jsonl log.jsonl -o model/tokenizer_config.json --force",
-            "this file is read, so it is not replaced",
+            "this file is an input, so it is not replaced",
         ),
         (
             "parse -t t.json --jsonl log.jsonl -o .",
