@@ -96,11 +96,19 @@ fn tags_are_printed_with_what_they_were_tried_on() {
 #[test]
 fn boundaries_are_literals_that_find_what_the_mask_has() {
     let folder = scratch("boundaries");
-    assert_snapshot!(unjinja(&folder, "mask chat.jinja --boundaries"), @"");
+    assert_snapshot!(unjinja(&folder, "mask chat.jinja --boundaries"), @r#"
+    role_boundaries:
+      - role: assistant
+        start: "<assistant>"
+        end: "<end>"
+    exit 0
+    "#);
     // Two markers end a turn, and no literal is both.
     let two = CHAT_TEMPLATE.replace("'<end>", "('<stop>' if loop.last else '<end>') + '");
     fs::write(folder.join("two.jinja"), two).unwrap();
-    assert_snapshot!(unjinja(&folder, "mask two.jinja --boundaries"), @"");
+    let said = unjinja(&folder, "mask two.jinja --boundaries");
+    assert!(said.contains("end with"), "{said}");
+    assert!(said.ends_with("exit 1"), "{said}");
 }
 
 #[test]

@@ -540,7 +540,7 @@ mod tests {
         }
         drop(parts);
         let refusal = open(&out, "b", Earlier::Kept).err().expect("is refused");
-        assert!(refusal.contains("another options: repeat"), "{refusal}");
+        assert!(refusal.contains("different options: repeat"), "{refusal}");
         let parts = open(&out, "b", Earlier::KeptOrDiscarded).expect("is opened");
         assert_eq!(parts.done(), Done::default());
         let refusal = open(&out, "b", Earlier::KeptOrDiscarded)
