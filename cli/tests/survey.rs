@@ -201,7 +201,7 @@ fn what_can_not_be_surveyed_at_all_is_an_error() {
     assert!(
         place
             .error("survey list.txt -o there.jsonl")
-            .contains("is there already")
+            .contains("already exists")
     );
     assert_eq!(place.read("there.jsonl"), "mine");
 }
@@ -250,13 +250,17 @@ fn an_interrupted_survey_goes_on_and_is_the_same() {
     let whole = place.run("survey many -o whole.jsonl -q");
     assert_eq!(whole.code, Some(0), "{whole:?}");
     let command = "survey many -o again.jsonl -q --threads 1";
-    let ended = (0..3)
-        .filter(|_| interrupted(&place, command, "again.jsonl.partial"))
-        .count();
+    let mut ended = 0;
+    while ended < 3 && interrupted(&place, command, "again.jsonl.partial") {
+        ended += 1;
+    }
     assert!(ended > 0, "the machine is quicker than this test");
-    let last = place.run(command);
-    assert_eq!(last.code, Some(0), "{last:?}");
-    assert!(last.stderr.starts_with("going on after "), "{last:?}");
+    // The last of them may have come to its end.
+    if !place.at("again.jsonl").exists() {
+        let last = place.run(command);
+        assert_eq!(last.code, Some(0), "{last:?}");
+        assert!(last.stderr.starts_with("going on after "), "{last:?}");
+    }
     assert_eq!(place.read("again.jsonl"), place.read("whole.jsonl"));
     assert!(!place.at("again.jsonl.partial").exists());
 }
@@ -423,7 +427,7 @@ fn a_page_is_made_of_the_rows() {
     place.write("mine.html", "mine");
     let error = place.error("survey models -q -o other.jsonl --html mine.html");
     assert!(
-        error.starts_with("mine.html: the file is there already"),
+        error.starts_with("mine.html: the file already exists"),
         "{error}"
     );
 }
