@@ -37,11 +37,11 @@ const [, , python] = process.argv;
 if (python) {
   const program = `
 import json, sys, time
-from transformers.utils.chat_parsing_utils import ResponseParser
+from transformers.utils.chat_parsing import ResponseParser
 given = json.load(sys.stdin)
 best = None
 for _ in range(3):
-    parser = ResponseParser(given["template"], given["prompt"])
+    parser = ResponseParser(given["template"], prefix=given["prompt"])
     begun = time.perf_counter_ns()
     for chunk in given["chunks"]:
         parser.feed(chunk)
@@ -51,7 +51,7 @@ for _ in range(3):
 print(best)
 `;
   const input = JSON.stringify({ template: JSON.parse(template), prompt, chunks });
-  const reference = Number(execFileSync(python, ["-c", program], { input }).toString());
+  const reference = Number(execFileSync(python, ["-c", program], { input, stdio: ["pipe", "pipe", "ignore"] }).toString());
   console.log(`transformers in Python: ${reference.toFixed(0)} ns a chunk, ${(reference / best).toFixed(0)} times as long`);
 }
 

@@ -81,9 +81,7 @@ mod message;
 mod region;
 mod writer;
 
-use crate::response::{
-    ParseError, ParserOptions, ResponseParser, ResponseTemplate, Unfinished,
-};
+use crate::response::{ParseError, ParserOptions, ResponseParser, ResponseTemplate, Unfinished};
 use crate::value::{Object, Value};
 
 pub use delta::Delta;
