@@ -104,7 +104,9 @@ fn boundaries_are_literals_that_find_what_the_mask_has() {
     exit 0
     "#);
     // Two markers end a turn, and no literal is both.
-    let two = CHAT_TEMPLATE.replace("'<end>", "('<stop>' if loop.last else '<end>') + '");
+    let two = format!(
+        "{CHAT_TEMPLATE}{{% if not add_generation_prompt %}}{{{{ '<stop>' }}}}{{% endif %}}"
+    );
     fs::write(folder.join("two.jinja"), two).unwrap();
     let said = unjinja(&folder, "mask two.jinja --boundaries");
     assert!(said.contains("end with"), "{said}");

@@ -122,7 +122,8 @@ impl Lines {
 
     /// How many lines a file has.
     pub(crate) fn count(path: &Path) -> Result<u64, Failure> {
-        let fail = |error: io::Error| Failure::Input(format!("{}: {error}", path.display()));
+        let name = path.display();
+        let fail = |error: io::Error| Failure::Input(format!("{name}: {}", ReadFault::from(error)));
         let mut file = File::open(path).map_err(fail)?;
         let mut buffer = vec![0; 256 << 10];
         let (mut lines, mut last) = (0, b'\n');

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, UNIX_EPOCH};
 
 use crate::printing;
+use unjinja::files::ReadFault;
 use unjinja::{Object, Value, json};
 
 use crate::commands::{Failure, output};
@@ -400,7 +401,7 @@ fn difference(known: &Value, task: &Value) -> String {
 
 /// What a file was when it was looked at: another size or another time of change is another file.
 pub(crate) fn stamp(path: &Path) -> Result<Value, Failure> {
-    let metadata = fs::metadata(path).map_err(|error| fail(path, error))?;
+    let metadata = fs::metadata(path).map_err(|error| fail(path, ReadFault::from(error)))?;
     let changed = metadata.modified().map_err(|error| fail(path, error))?;
     let changed = changed.duration_since(UNIX_EPOCH).unwrap_or_default();
     let mut stamp = format!(

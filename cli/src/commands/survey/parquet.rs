@@ -59,9 +59,10 @@ pub(crate) fn write(survey: &Path, out: &Path) -> Result<(), Failure> {
             false => Err(std::io::Error::other("the rows can't be written")),
         }
     })
-    .or_else(|failure| match std::mem::replace(&mut read, Ok(())) {
-        Ok(()) => Err(failure),
-        Err(cause) => Err(cause),
+    .map_err(|failure| {
+        std::mem::replace(&mut read, Ok(()))
+            .err()
+            .unwrap_or(failure)
     })
 }
 
