@@ -195,7 +195,7 @@ fn what_can_not_be_surveyed_at_all_is_an_error() {
     assert!(
         place
             .error("survey list.txt -o list.txt")
-            .contains("this file is read")
+            .contains("this file is an input")
     );
     place.write("there.jsonl", "mine");
     assert!(
