@@ -273,8 +273,8 @@ UnjinjaText *unjinja_render(const UnjinjaChatTemplate *chat_template,
  *     calls keep their ids; `guess_types`, whether values that are written raw are read as JSON where they are JSON; `outputs`,
  *     a list of what the model has written, each a text, or an object with `output`, `prefix`, `message` and `tools`;
  *     `profiles`, a list of those who have to take the template, as `"transformers@5.24"`
- * @return JSON, which `unjinja_text_free` takes back: the response template under `template`; whether all that the chat template
- *     writes is recovered under `is_whole`; and what is known of it
+ * @return JSON, which `unjinja_text_free` takes back, and `unjinja_template_new` reads: the response template under
+ *     `response_template`; whether all that the chat template writes is recovered under `is_whole`; and what is known of it
  */
 UnjinjaText *unjinja_derive(const UnjinjaChatTemplate *chat_template,
                             const char *options,

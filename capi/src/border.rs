@@ -14,13 +14,13 @@ pub(crate) type ErrorPlace<'e> = Option<&'e mut MaybeUninit<Option<Box<UnjinjaEr
 #[inline]
 pub(crate) fn guarded<T>(
     place: ErrorPlace<'_>,
-    work: impl FnOnce() -> Result<T, UnjinjaError>,
+    work: impl FnOnce() -> Result<T, Box<UnjinjaError>>,
 ) -> Option<T> {
     // Of what may be left half changed, a parser says so: it is taken out while it is fed.
     let done = catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| Err(internal(panic)));
     let (done, error) = match done {
         Ok(done) => (Some(done), None),
-        Err(error) => (None, Some(Box::new(error))),
+        Err(error) => (None, Some(error)),
     };
     if let Some(place) = place {
         place.write(error);
@@ -29,7 +29,7 @@ pub(crate) fn guarded<T>(
 }
 
 #[cold]
-pub(crate) fn internal(panic: Box<dyn Any + Send>) -> UnjinjaError {
+pub(crate) fn internal(panic: Box<dyn Any + Send>) -> Box<UnjinjaError> {
     let text = panic.downcast_ref::<&str>().copied();
     let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
     let text = text.unwrap_or("it says nothing");
@@ -47,7 +47,7 @@ pub(crate) fn internal(panic: Box<dyn Any + Send>) -> UnjinjaError {
 pub(crate) unsafe fn bytes<'b>(
     start: *const c_char,
     length: usize,
-) -> Result<&'b [u8], UnjinjaError> {
+) -> Result<&'b [u8], Box<UnjinjaError>> {
     if length == 0 {
         return Ok(&[]);
     }
@@ -70,7 +70,7 @@ pub(crate) unsafe fn text<'b>(
     what: &str,
     start: *const c_char,
     length: usize,
-) -> Result<&'b str, UnjinjaError> {
+) -> Result<&'b str, Box<UnjinjaError>> {
     // SAFETY: the caller promises the same.
     let bytes = unsafe { bytes(start, length) }?;
     std::str::from_utf8(bytes)
@@ -78,6 +78,6 @@ pub(crate) unsafe fn text<'b>(
 }
 
 /// What a function has to be given.
-pub(crate) fn given<T>(what: &str, pointer: Option<T>) -> Result<T, UnjinjaError> {
+pub(crate) fn given<T>(what: &str, pointer: Option<T>) -> Result<T, Box<UnjinjaError>> {
     pointer.ok_or_else(|| UnjinjaError::argument(format!("{what} is NULL")))
 }

@@ -30,7 +30,9 @@ pub struct UnjinjaChatTemplate {
 const STACK: usize = 8 << 20;
 
 /// Does work where there is stack enough. Where there are no threads, whoever builds the library sees to that.
-fn deep<T: Send>(work: impl FnOnce() -> Result<T, UnjinjaError> + Send) -> Result<T, UnjinjaError> {
+fn deep<T: Send>(
+    work: impl FnOnce() -> Result<T, Box<UnjinjaError>> + Send,
+) -> Result<T, Box<UnjinjaError>> {
     #[cfg(target_family = "wasm")]
     return work();
     #[cfg(not(target_family = "wasm"))]
@@ -47,12 +49,12 @@ fn deep<T: Send>(work: impl FnOnce() -> Result<T, UnjinjaError> + Send) -> Resul
 
 impl UnjinjaChatTemplate {
     /// What is wrong, with the template's name before it.
-    fn failed(&self, kind: UnjinjaErrorKind, what: impl std::fmt::Display) -> UnjinjaError {
+    fn failed(&self, kind: UnjinjaErrorKind, what: impl std::fmt::Display) -> Box<UnjinjaError> {
         UnjinjaError::new(kind, format!("{}: {what}", self.template.name))
     }
 
     /// It does not even render a question.
-    fn no_question(&self, error: &RenderError) -> UnjinjaError {
+    fn no_question(&self, error: &RenderError) -> Box<UnjinjaError> {
         let what = format!("{}: {error}", error.of_question());
         self.failed(UnjinjaErrorKind::Render, what)
     }
@@ -68,7 +70,7 @@ fn option_name(remedy: Remedy) -> &'static str {
     }
 }
 
-fn texts(options: &mut Options, key: &str) -> Result<Vec<String>, UnjinjaError> {
+fn texts(options: &mut Options, key: &str) -> Result<Vec<String>, Box<UnjinjaError>> {
     let list = options.list(key)?.into_iter();
     let list = list.map(|text| match text {
         Value::String(text) => Ok(text.to_string_lossy().into_owned()),
@@ -176,7 +178,7 @@ pub unsafe extern "C" fn unjinja_chat_template_load(
     })
 }
 
-fn base_of(options: &mut Options) -> Result<RenderInput, UnjinjaError> {
+fn base_of(options: &mut Options) -> Result<RenderInput, Box<UnjinjaError>> {
     let now = options.text("now")?.map(|now| {
         now.parse::<DateTime>().map_err(|_| {
             UnjinjaError::argument("`now`: this is no time: write it as 2026-01-15T12:00:00")
@@ -257,12 +259,12 @@ pub unsafe extern "C" fn unjinja_derive(
                 value => ModelOutput::from_value(&value)
                     .map_err(|error| UnjinjaError::argument(format!("`outputs`: {error}"))),
             });
-        let outputs = outputs.collect::<Result<Vec<ModelOutput>, UnjinjaError>>()?;
+        let outputs = outputs.collect::<Result<Vec<ModelOutput>, Box<UnjinjaError>>>()?;
         let targets = texts(&mut options, "profiles")?.into_iter().map(|name| {
             name.parse::<Target>()
                 .map_err(|error| UnjinjaError::argument(format!("`profiles`: {error}")))
         });
-        let targets = targets.collect::<Result<Vec<Target>, UnjinjaError>>()?;
+        let targets = targets.collect::<Result<Vec<Target>, Box<UnjinjaError>>>()?;
         let how = DeriveOptions::default()
             .language(language_for(&targets).unwrap_or(DeriveOptions::SERVED))
             .base(chat.base.clone())

@@ -23,7 +23,7 @@ pub struct UnjinjaCompletion {
 
 impl UnjinjaCompletion {
     /// Takes the completion out, which is put back only if nothing fails, and what is to be sent first.
-    fn taken(&mut self) -> Result<(Completion, Vec<Value>), UnjinjaError> {
+    fn taken(&mut self) -> Result<(Completion, Vec<Value>), Box<UnjinjaError>> {
         let completion = self.completion.take();
         let ended =
             || UnjinjaError::argument("the completion has ended, or failed: make a new one");
@@ -44,7 +44,7 @@ fn lines(values: &[Value]) -> Box<UnjinjaText> {
     UnjinjaText::new(lines)
 }
 
-fn failed(error: impl ToString) -> UnjinjaError {
+fn failed(error: impl ToString) -> Box<UnjinjaError> {
     UnjinjaError::new(UnjinjaErrorKind::Parse, error)
 }
 

@@ -32,15 +32,15 @@ pub struct UnjinjaError {
 }
 
 impl UnjinjaError {
-    pub(crate) fn new(kind: UnjinjaErrorKind, message: impl ToString) -> UnjinjaError {
+    pub(crate) fn new(kind: UnjinjaErrorKind, message: impl ToString) -> Box<UnjinjaError> {
         let message = message.to_string().replace('\0', "\u{fffd}");
-        UnjinjaError {
+        Box::new(UnjinjaError {
             kind,
             message: CString::new(message).unwrap_or_default(),
-        }
+        })
     }
 
-    pub(crate) fn argument(message: impl ToString) -> UnjinjaError {
+    pub(crate) fn argument(message: impl ToString) -> Box<UnjinjaError> {
         UnjinjaError::new(UnjinjaErrorKind::Argument, message)
     }
 }

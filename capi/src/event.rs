@@ -20,6 +20,11 @@ pub struct UnjinjaSlice {
 }
 
 impl UnjinjaSlice {
+    const EMPTY: UnjinjaSlice = UnjinjaSlice {
+        start: "".as_ptr().cast(),
+        length: 0,
+    };
+
     #[inline]
     pub(crate) fn of(text: &str) -> UnjinjaSlice {
         UnjinjaSlice {
@@ -91,31 +96,44 @@ pub struct UnjinjaEvent {
 }
 
 impl UnjinjaEvent {
+    /// A chunk without text.
+    const EMPTY: UnjinjaEvent = UnjinjaEvent {
+        kind: UnjinjaEventKind::Chunk,
+        is_dirty: false,
+        is_at_end: false,
+        has_span: false,
+        field: UnjinjaSlice::EMPTY,
+        text: UnjinjaSlice::EMPTY,
+        error: UnjinjaSlice::EMPTY,
+        value: ptr::null(),
+        span_start: 0,
+        span_end: 0,
+        captures: ptr::null(),
+        capture_count: 0,
+    };
+
     /// Hands an event over.
     #[inline]
     pub(crate) fn lend(event: &Event<'_>, to: impl FnOnce(&UnjinjaEvent)) {
-        let nothing = UnjinjaSlice::of("");
-        let mut lent = UnjinjaEvent {
-            kind: UnjinjaEventKind::Chunk,
-            is_dirty: false,
-            is_at_end: event.is_at_end(),
-            has_span: false,
-            field: UnjinjaSlice::of(event.field()),
-            text: nothing,
-            error: nothing,
-            value: ptr::null(),
-            span_start: 0,
-            span_end: 0,
-            captures: ptr::null(),
-            capture_count: 0,
-        };
+        let mut lent = UnjinjaEvent::EMPTY;
+        lent.field = UnjinjaSlice::of(event.field());
+        // Nearly all events are chunks.
+        if let Event::Chunk { text, dirty, .. } = event {
+            lent.text = UnjinjaSlice::of(text);
+            lent.is_dirty = *dirty;
+            return to(&lent);
+        }
+        lent.is_at_end = event.is_at_end();
+        lent.fill(event, to);
+    }
+
+    /// Hands over an event that is no chunk.
+    #[cold]
+    fn fill(mut self, event: &Event<'_>, to: impl FnOnce(&UnjinjaEvent)) {
+        let lent = &mut self;
         // These live until the event has been handed over.
         let mut captures = Vec::new();
         match event {
-            Event::Chunk { text, dirty, .. } => {
-                lent.text = UnjinjaSlice::of(text);
-                lent.is_dirty = *dirty;
-            }
             Event::Open { opening, .. } => {
                 lent.kind = UnjinjaEventKind::Open;
                 if let Some(opening) = opening {
@@ -144,7 +162,7 @@ impl UnjinjaEvent {
             // What may come to be is of no kind that callers know.
             _ => return,
         }
-        to(&lent);
+        to(lent);
     }
 
     fn set_span(&mut self, span: Option<&Range<usize>>) {

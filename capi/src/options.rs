@@ -11,7 +11,7 @@ pub(crate) struct Options(Object);
 
 impl Options {
     /// Reads options; no text is no options.
-    pub(crate) fn read(text: &str) -> Result<Options, UnjinjaError> {
+    pub(crate) fn read(text: &str) -> Result<Options, Box<UnjinjaError>> {
         if text.is_empty() {
             return Ok(Options(Object::new()));
         }
@@ -37,7 +37,7 @@ impl Options {
         key: &str,
         kind: &str,
         read: impl FnOnce(&Value) -> Option<T>,
-    ) -> Result<Option<T>, UnjinjaError> {
+    ) -> Result<Option<T>, Box<UnjinjaError>> {
         let Some(value) = self.take(key) else {
             return Ok(None);
         };
@@ -48,24 +48,24 @@ impl Options {
         read(&value).map(Some).ok_or_else(wrong)
     }
 
-    pub(crate) fn text(&mut self, key: &str) -> Result<Option<String>, UnjinjaError> {
+    pub(crate) fn text(&mut self, key: &str) -> Result<Option<String>, Box<UnjinjaError>> {
         self.take_as(key, "a text", |value| value.as_str().map(str::to_owned))
     }
 
-    pub(crate) fn flag(&mut self, key: &str) -> Result<Option<bool>, UnjinjaError> {
+    pub(crate) fn flag(&mut self, key: &str) -> Result<Option<bool>, Box<UnjinjaError>> {
         self.take_as(key, "true or false", Value::as_bool)
     }
 
     /// A list; none is one of nothing.
     #[cfg(feature = "chat-template")]
-    pub(crate) fn list(&mut self, key: &str) -> Result<Vec<Value>, UnjinjaError> {
+    pub(crate) fn list(&mut self, key: &str) -> Result<Vec<Value>, Box<UnjinjaError>> {
         let list = self.take_as(key, "a list", |value| value.as_array().map(<[_]>::to_vec))?;
         Ok(list.unwrap_or_default())
     }
 
     /// An object; none is one of nothing.
     #[cfg(feature = "chat-template")]
-    pub(crate) fn object(&mut self, key: &str) -> Result<Object, UnjinjaError> {
+    pub(crate) fn object(&mut self, key: &str) -> Result<Object, Box<UnjinjaError>> {
         let object = self.take_as(key, "an object", |value| value.as_object().cloned())?;
         Ok(object.unwrap_or_default())
     }
@@ -75,7 +75,7 @@ impl Options {
         &mut self,
         key: &str,
         names: &[(&str, T)],
-    ) -> Result<Option<T>, UnjinjaError> {
+    ) -> Result<Option<T>, Box<UnjinjaError>> {
         let listed: Vec<&str> = names.iter().map(|(name, _)| *name).collect();
         self.take_as(key, &format!("one of {}", listed.join(", ")), |value| {
             let found = names.iter().find(|(name, _)| value.as_str() == Some(name));
@@ -83,7 +83,7 @@ impl Options {
         })
     }
 
-    pub(crate) fn tools(&mut self) -> Result<Tools, UnjinjaError> {
+    pub(crate) fn tools(&mut self) -> Result<Tools, Box<UnjinjaError>> {
         let list = |value: &Value| match value {
             Value::Array(_) | Value::Object(_) => Some(Tools::from_value(value)),
             _ => None,
@@ -92,7 +92,7 @@ impl Options {
         Ok(tools.unwrap_or_default())
     }
 
-    fn unfinished(&mut self) -> Result<Option<Unfinished>, UnjinjaError> {
+    fn unfinished(&mut self) -> Result<Option<Unfinished>, Box<UnjinjaError>> {
         let names = [
             ("keep", Unfinished::Keep),
             ("mark", Unfinished::Mark),
@@ -102,7 +102,7 @@ impl Options {
     }
 
     /// What parsers and completions have in common.
-    fn parser(&mut self) -> Result<ParserOptions, UnjinjaError> {
+    fn parser(&mut self) -> Result<ParserOptions, Box<UnjinjaError>> {
         let malformed = [("fail", OnMalformed::Fail), ("event", OnMalformed::Event)];
         let malformed = self.choice("on_malformed", &malformed)?;
         Ok(ParserOptions::default()
@@ -112,7 +112,7 @@ impl Options {
     }
 
     /// The options of a parser, and nothing else.
-    pub(crate) fn parser_only(mut self) -> Result<ParserOptions, UnjinjaError> {
+    pub(crate) fn parser_only(mut self) -> Result<ParserOptions, Box<UnjinjaError>> {
         let options = self
             .parser()?
             .unfinished(self.unfinished()?.unwrap_or_default())
@@ -132,7 +132,7 @@ impl Options {
     /// The options of a completion, and nothing else.
     pub(crate) fn completion_only(
         mut self,
-    ) -> Result<(ParserOptions, CompletionOptions), UnjinjaError> {
+    ) -> Result<(ParserOptions, CompletionOptions), Box<UnjinjaError>> {
         let parser = self.parser()?;
         let mut options = CompletionOptions::default();
         options.id = self.text("id")?.unwrap_or(options.id);
@@ -156,7 +156,7 @@ impl Options {
     }
 
     /// Nothing is left that nobody has asked for; these are known.
-    pub(crate) fn nothing_else(self, known: &[&str]) -> Result<(), UnjinjaError> {
+    pub(crate) fn nothing_else(self, known: &[&str]) -> Result<(), Box<UnjinjaError>> {
         let left = self.0.iter().find(|(_, value)| !value.is_null());
         let Some((key, _)) = left else {
             return Ok(());

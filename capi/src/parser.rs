@@ -52,7 +52,7 @@ impl Listener {
     }
 }
 
-fn failed(error: impl ToString) -> UnjinjaError {
+fn failed(error: impl ToString) -> Box<UnjinjaError> {
     UnjinjaError::new(UnjinjaErrorKind::Parse, error)
 }
 
@@ -62,8 +62,8 @@ impl UnjinjaParser {
     fn using<T>(
         &self,
         listener: Listener,
-        work: impl FnOnce(&mut State) -> Result<T, UnjinjaError>,
-    ) -> Result<T, UnjinjaError> {
+        work: impl FnOnce(&mut State) -> Result<T, Box<UnjinjaError>>,
+    ) -> Result<T, Box<UnjinjaError>> {
         let Ok(mut state) = self.state.try_borrow_mut() else {
             return Err(UnjinjaError::argument(
                 "the parser is being fed: wait until that call is done",
@@ -88,7 +88,7 @@ impl UnjinjaParser {
 
 impl State {
     #[inline]
-    fn parser(&mut self) -> Result<&mut ResponseParser, UnjinjaError> {
+    fn parser(&mut self) -> Result<&mut ResponseParser, Box<UnjinjaError>> {
         let ended = || UnjinjaError::argument("the parser has ended: make a new one");
         self.parser.as_mut().ok_or_else(ended)
     }
