@@ -177,7 +177,7 @@ fn what_can_not_be_surveyed_at_all_is_an_error() {
         ),
         (
             "survey none.jsonl",
-            "none.jsonl: No such file or directory (os error 2)",
+            "none.jsonl: there is no such file: check the path",
         ),
         (
             "watch nothing models",
