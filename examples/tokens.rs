@@ -35,9 +35,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut parser =
         ResponseParser::new_with(&template, prompt, ParserOptions::default(), &mut show)?;
     let mut decoder = Utf8Decoder::new();
-    for token in 0..VOCABULARY.len() {
+    for token in VOCABULARY {
         // The beginning of a character is kept until the token with the rest of it comes.
-        parser.feed_with(&decoder.push(VOCABULARY[token]), &mut show)?;
+        parser.feed_with(&decoder.push(token), &mut show)?;
     }
     parser.feed_with(decoder.finish(), &mut show)?;
     let message = parser.finalize_with(&mut show)?;

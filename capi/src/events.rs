@@ -14,7 +14,10 @@ pub struct UnjinjaEvents {
     texts: Room,
     /// The names of fields, of which each stays where it is: the address of a name is the same in all events.
     fields: Vec<Box<str>>,
-    #[expect(clippy::vec_box, reason = "their places are handed out, and have to stay")]
+    #[expect(
+        clippy::vec_box,
+        reason = "their places are handed out, and have to stay"
+    )]
     values: Vec<Box<Value>>,
     captures: Vec<Vec<UnjinjaCapture>>,
 }

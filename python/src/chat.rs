@@ -259,7 +259,7 @@ impl PyChatTemplate {
     }
 
     /// The literals between which the assistant's turns lie.
-    fn role_boundaries<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+    fn role_boundaries<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let (template, base) = self.cloned();
         let boundaries = interruptible(py, move || role_boundaries(&template, &base))?;
         let fail = |error| Kind::Mask.exception(py, named(&self.template, error));
