@@ -9,7 +9,7 @@
 //! - No panic crosses the border: it is an error of the kind [`UnjinjaErrorKind::Internal`].
 //!
 //! References and boxes in the signatures are pointers for C, where `Option` is a pointer that may be `NULL`. So what comes
-//! over the border is only trusted where a text is made of a pointer and a length, in [`border`].
+//! over the border is only trusted where a text is made of a pointer and a length, in `border.rs`.
 #![deny(unsafe_code)]
 #![warn(missing_docs)]
 
