@@ -245,5 +245,5 @@ def test_what_stands_between_turns_is_no_matter_of_what_the_model_wrote():
     conversation = [*MESSAGES, {"role": "user", "content": "Noon?"}]
     bridge = unjinja.bridge(FAULTY)
     assert bridge.text(conversation, " Hello!<end>") == "<user>Noon?<end><assistant>"
-    with pytest.raises(unjinja.BridgeError, match="no turn to go on from"):
+    with pytest.raises(unjinja.BridgeError, match="no turn to continue"):
         bridge.text(MESSAGES[:1], "")
