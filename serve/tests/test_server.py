@@ -146,13 +146,13 @@ def test_what_the_upstream_refuses_is_passed_on(client, engine, status, text, er
 
 
 GARBAGE = {
-    "no JSON": (b"data: {\n\n", "the upstream sends no JSON"),
+    "no JSON": (b"data: {\n\n", "the upstream sends something other than JSON"),
     "another type": (b'data: {"content": 3}\n\n', "the upstream sends a number at /content"),
     "a list": (b"data: []\n\n", "the upstream stopped within its answer"),
     "nothing": (b"", "the upstream stopped within its answer"),
     "an error": (b'data: {"error": {"message": "out of memory"}}\n\n', "out of memory"),
     "an error as an event": (b'error: {"message": "out of memory"}\n\n', "out of memory"),
-    "half of a line": (b'data: {"content": "Ye', "the upstream sends no JSON"),
+    "half of a line": (b'data: {"content": "Ye', "the upstream sends something other than JSON"),
     "bytes": (b"\xff\xfe\x00" * 50, "the upstream stopped within its answer"),
 }
 
@@ -213,7 +213,7 @@ def run(*arguments):
 def test_what_keeps_it_from_beginning_is_told(source, plain_engine, llama, tmp_path):
     for arguments, expected in [
         (["--upstream", "http://127.0.0.1:1", "--model", source], "With `--engine NAME` it is not asked what it is"),
-        (["--upstream", plain_engine.url], "tells no chat template, as llama.cpp does: give the model with `--model SOURCE`"),
+        (["--upstream", plain_engine.url], "reports no chat template, as llama.cpp does: give the model with `--model SOURCE`"),
         (["--upstream", "nowhere", "--model", source], "nowhere: this is not an address: write it as http://127.0.0.1:8080"),
         (["--upstream", "https://127.0.0.1:1", "--model", source], "127.0.0.1:1: "),
         (["--upstream", llama.url, "--listen", "127.0.0.1:99999"], "can't listen at 127.0.0.1:99999"),
