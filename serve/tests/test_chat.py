@@ -252,7 +252,7 @@ IMAGE = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AA"}}
         ({"response_format": {"type": "xml"}}, "response_format.type", "found xml"),
         ({"logprobs": True}, "logprobs", "there are none"),
         ({"extra_body": {"tools": "forecast"}}, "tools", "expected a list"),
-        ({"tools": [{"type": "retrieval"}]}, "tools[0]", "there are only functions"),
+        ({"tools": [{"type": "retrieval"}]}, "tools[0]", "only functions are"),
         ({"extra_body": {"chat_template_kwargs": 3}}, "chat_template_kwargs", "expected an object"),
         ({"extra_body": {"stream_options": 3}}, "stream_options", "expected an object"),
     ],

@@ -161,7 +161,7 @@ IMAGE = {"type": "image", "source": {"type": "base64", "media_type": "image/png"
             "answers can't be begun for the model here",
         ),
         ({"max_tokens": 0}, "`max_tokens`: expected a whole number from 1 on, found 0"),
-        ({"tools": [{"type": "web_search_20250305", "name": "w"}]}, "there are only the client's own"),
+        ({"tools": [{"type": "web_search_20250305", "name": "w"}]}, "only the client's own are"),
     ],
 )
 def test_bad_requests_are_refused_by_name(client, engine, more, expected):
@@ -189,6 +189,6 @@ def test_what_the_upstream_refuses_is_told_in_this_interfaces_shape(client, engi
 
 def test_a_stream_that_breaks_off_is_an_error(client, engine):
     engine.text, engine.cut_after = "A long answer, which nobody will see.", 3
-    with pytest.raises(anthropic.APIStatusError, match="ended amid its answer"):
+    with pytest.raises(anthropic.APIStatusError, match="stopped within its answer"):
         for _ in client.messages.create(**request(), stream=True):
             pass

@@ -170,7 +170,7 @@ def test_an_answer_of_a_schema_is_parsed(client, engine):
         ({"input": []}, "input", "expected a string or a list of items"),
         ({"previous_response_id": "resp_1"}, "previous_response_id", "nothing is kept here"),
         ({"background": True}, "background", "an answer is given at once"),
-        ({"tools": [{"type": "web_search"}]}, "tools[0]", "there are only functions"),
+        ({"tools": [{"type": "web_search"}]}, "tools[0]", "only functions are"),
         ({"input": [{"type": "image"}]}, "input[0]", "`image` is not passed on"),
         ({"max_output_tokens": 0}, "max_output_tokens", "a whole number from 1 on"),
     ],
@@ -186,4 +186,4 @@ def test_a_stream_that_breaks_off_says_so(client, engine):
     engine.text, engine.cut_after = "A long answer, which nobody will see.", 3
     events = list(ask(client, stream=True))
     assert events[-1].type == "response.failed"
-    assert "ended amid its answer" in events[-1].response.error.message
+    assert "stopped within its answer" in events[-1].response.error.message
