@@ -12,7 +12,7 @@ use super::namespaces::Namespace;
 use super::{budget, dicts, items, printing};
 
 pub(super) fn add_to(environment: &mut Environment<'_>) {
-    environment.add_global("dict", Value::from_object(Dict));
+    environment.add_global("dict", Value::from_object(Dict { _size: 0 }));
     environment.add_function("namespace", namespace);
     environment.add_function("raise_exception", raise);
     environment.add_function("range", range);
@@ -20,9 +20,11 @@ pub(super) fn add_to(environment: &mut Environment<'_>) {
     environment.add_function("joiner", joiner);
 }
 
-/// The function `dict`, which has the method `fromkeys`.
+/// The function `dict`, which has the method `fromkeys`. It has a size, since checkers of leaks find no pointer to what has none.
 #[derive(Debug)]
-struct Dict;
+struct Dict {
+    _size: u8,
+}
 
 impl Object for Dict {
     fn repr(self: &Arc<Self>) -> ObjectRepr {
