@@ -95,7 +95,7 @@ fn cases() -> Result<Vec<Case>, Failed> {
             output: case.output.clone(),
         }));
     }
-    let recorded = root.join("../shared/cases/response_template.jsonl");
+    let recorded = root.join("../shared/cases").join("response_template.jsonl");
     match std::fs::read_to_string(&recorded) {
         Ok(lines) => {
             for line in lines.lines() {
