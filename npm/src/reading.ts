@@ -112,6 +112,17 @@ export function templateOf(template: Template): ResponseTemplate {
   return known!;
 }
 
+/** What reads one output behind a prompt, as a function of the library makes it. */
+function begun(make: "unjinja_parser_new" | "unjinja_completion_new", template: Template, prefix: string, options: ParserOptions) {
+  const { library: lib, place } = templateOf(template);
+  const made = lib.call((wasm) => {
+    const prefixLength = lib.write(prefixOf(prefix));
+    const optionsLength = lib.write(named(options), prefixLength);
+    return lib.made(wasm[make](place, lib.text, prefixLength, lib.text + prefixLength, optionsLength, lib.error));
+  });
+  return { library: lib, place: made };
+}
+
 function prefixOf(prefix: string | undefined): string {
   if (typeof prefix === "string") return prefix;
   throw new UnjinjaError(
@@ -203,13 +214,9 @@ export class ResponseParser extends Reader<ResponseEvent> {
    */
   constructor(template: Template, prefix: string, options: ParserOptions = {}) {
     super();
-    const { library: lib, place } = templateOf(template);
+    const { library: lib, place } = begun("unjinja_parser_new", template, prefix, options);
     this.library = lib;
-    this.place = lib.call((wasm) => {
-      const prefixLength = lib.write(prefixOf(prefix));
-      const optionsLength = lib.write(named(options), prefixLength);
-      return lib.made(wasm.unjinja_parser_new(place, lib.text, prefixLength, lib.text + prefixLength, optionsLength, lib.error));
-    });
+    this.place = place;
     this.events = lib.exports.unjinja_events_new();
     const { place: parser, events } = this;
     lib.freeAfter(this, () => {
@@ -396,13 +403,9 @@ export class Completion extends Reader<CompletionChunk> {
 
   constructor(template: Template, prefix: string, options: CompletionOptions = {}) {
     super();
-    const { library: lib, place } = templateOf(template);
+    const { library: lib, place } = begun("unjinja_completion_new", template, prefix, options);
     this.library = lib;
-    this.place = lib.call((wasm) => {
-      const prefixLength = lib.write(prefixOf(prefix));
-      const optionsLength = lib.write(named(options), prefixLength);
-      return lib.made(wasm.unjinja_completion_new(place, lib.text, prefixLength, lib.text + prefixLength, optionsLength, lib.error));
-    });
+    this.place = place;
     const { place: completion } = this;
     lib.freeAfter(this, () => lib.exports.unjinja_completion_free(completion));
     this.initialChunks = this.feed("");

@@ -121,27 +121,10 @@ impl Table {
         self.kinds.sort_by_key(|kind| std::cmp::Reverse(kind.count));
         let shown = &self.kinds[..self.kinds.len().min(MAX_ROWS)];
         let rows = shown.iter().map(|kind| {
-            let [
-                source,
-                standing,
-                recovered,
-                reasoning,
-                calls,
-                arguments,
-                lints,
-                format,
-            ] = kind.cells.clone();
-            [
-                kind.count.to_string(),
-                source,
-                standing,
-                recovered,
-                reasoning,
-                calls,
-                arguments,
-                lints,
-                format,
-            ]
+            let mut cells = [kind.count.to_string()]
+                .into_iter()
+                .chain(kind.cells.clone());
+            std::array::from_fn(|_| cells.next().unwrap_or_default())
         });
         let rows: Vec<[String; 9]> = std::iter::once(TITLES.map(str::to_owned))
             .chain(rows)
