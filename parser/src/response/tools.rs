@@ -347,14 +347,17 @@ mod tests {
                 &["expected a list of tools, found an object"],
             ),
             (r#""[]""#, &["expected a list of tools, found a string"]),
-            (r#"[{"toolSpec": {"name": "f"}}]"#, &["/0: this is no tool"]),
+            (
+                r#"[{"toolSpec": {"name": "f"}}]"#,
+                &["/0: this is not a tool"],
+            ),
             (
                 r#"{"tools": [{"function": "f"}]}"#,
                 &["/tools/0/function: expected a tool, found a string"],
             ),
             (
                 r#"{"functionDeclarations": [{}]}"#,
-                &["/functionDeclarations/0: this is no tool"],
+                &["/functionDeclarations/0: this is not a tool"],
             ),
             (
                 r#"[{"name": "f", "parameters": "{}"}, {"name": "g", "input_schema": {"properties": []}}]"#,
