@@ -256,12 +256,16 @@ function flawRow(flaw: Flaw, source: HTMLTextAreaElement): HTMLElement {
             "details",
             {},
             el("summary", {}, "a conversation that shows it"),
-            el("pre", { class: "text" }, JSON.stringify(shown.messages, null, 1)),
-            ...(shown.text ? [el("pre", { class: "text" }, ...visible(text.slice(0, start).join("")), el("mark", {}, ...visible(text.slice(start, end).join(""))), ...visible(text.slice(end).join("")))] : []),
+            example("The messages", JSON.stringify(shown.messages, null, 1)),
+            ...(shown.text ? [example("Their rendering", ...visible(text.slice(0, start).join("")), el("mark", {}, ...visible(text.slice(start, end).join(""))), ...visible(text.slice(end).join("")))] : []),
           ),
         ]
       : []),
   );
+}
+
+function example(label: string, ...shown: (Node | string)[]): HTMLElement {
+  return el("pre", { class: "example", tabindex: 0, role: "region", "aria-label": label }, ...shown);
 }
 
 const MENDED: [string, string][] = [
