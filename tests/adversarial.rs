@@ -43,11 +43,11 @@ const ODD: &[&str] = &[
     "{% for m in messages %}{{ m.content[:1] }}{{ m.role }}{% endfor %}",
     "{% for m in messages %}{{ m.role }}: {{ m.content }}{{ 'x' * 300000 }}{% endfor %}",
     "{% for m in messages %}{{ m.role }}: {{ m.content }}{{ '<a>' * 20000 }}{% endfor %}",
-    "{% for m in messages %}{{ m.content }}{% for c in m.tool_calls or [] %}{{ '[' * 1000 }}\
-     {{ c.function | tojson }}{{ ']' * 1000 }}{% endfor %}{% endfor %}",
+    "{% for m in messages %}{{ m.content }}{% for c in m.tool_calls or [] %}{{ '[' * 3000 }}\
+     {{ c.function | tojson }}{{ ']' * 3000 }}{% endfor %}{% endfor %}",
     "{% for m in messages %}{{ m.role }}{{ m.content }}{{ '/-' * 8000 }}{% endfor %}",
     "{% for m in messages %}{{ m.role }}{{ m.content }}{{ '(' * 16000 }}{% endfor %}",
-    "{% for m in messages %}{{ m.content }}{% for c in m.tool_calls or [] %}{{ '{' * 4000 }}\
+    "{% for m in messages %}{{ m.content }}{% for c in m.tool_calls or [] %}{{ '{' * 8000 }}\
      {{ c.function | tojson }}{% endfor %}{% endfor %}",
     "{{ '<ab>' * 30000 }}{% for m in messages %}{{ m.role }}{{ m.content }}{% endfor %}",
     "{% for m in messages %}{{ m.role }}{{ m.content }}{% endfor %}{{ '<ab>' * 4000 }}",

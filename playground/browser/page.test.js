@@ -220,6 +220,9 @@ describe("the page", { skip: isThere ? false : "there is no Chromium, or no page
     assert.equal(await page.getAttribute("#tab-findings", "aria-selected"), "true");
     await page.click("#stop");
     await page.waitForFunction(() => /stopped/.test(document.querySelector("#status").textContent));
+    // Nothing else is begun with it.
+    await page.waitForTimeout(1500);
+    assert.match(await text(page, "#status"), /stopped/);
     await openGallery(page, "channels");
     await page.click("#tab-template");
     assert.match(await text(page, "#proven"), /^✓ proven channels/);

@@ -200,6 +200,8 @@ export class App {
 
   private async lint(turn: number) {
     if (!this.state.chat || turn !== this.turn) return;
+    // It was stopped before it began.
+    if (this.unlinted !== null) return this.changed("flaws");
     try {
       const flaws = await this.thinker.ask<Flaw[]>({ do: "lint", ...this.about() });
       if (turn !== this.turn) return;
@@ -404,8 +406,9 @@ export class App {
     await this.show(state);
   }
 
-  /** Stops whatever takes too long. */
+  /** Stops whatever takes too long, and what would have come next. */
   stop() {
+    if (!this.flaws) this.unlinted = "it was stopped";
     this.thinker.stop("it was stopped");
     this.replayer.stop("it was stopped");
   }
