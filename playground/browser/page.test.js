@@ -81,10 +81,11 @@ describe("the page", { skip: isThere ? false : "there is no Chromium, or no page
     await step(page, "ArrowRight");
     assert.match(await text(page, "table.message"), /tool_calls/);
     // Character by character, until something is held back.
-    await page.keyboard.press("c");
-    await page.waitForFunction(() => document.querySelector("#chunking").value === "character");
+    // The place is where it was, and counted in characters once the text has been cut anew.
+    await step(page, "c");
+    assert.equal(await page.inputValue("#chunking"), "character");
     // And then far into a delimiter.
-    const held = () => page.locator(".why code.held").first().textContent({ timeout: 1 }).catch(() => "");
+    const held = () => page.evaluate(() => document.querySelector(".why code.held")?.textContent ?? "");
     for (let times = 0; (await held()).length < 6; times++) {
       assert.ok(times < 400, "nothing is ever held back for long");
       await step(page, "ArrowRight");
@@ -326,8 +327,12 @@ describe("the page", { skip: isThere ? false : "there is no Chromium, or no page
     await page.fill("#own-output", "Hello, Brest!");
     await page.fill("#own-prefix", "");
     await page.click('.own button[type="submit"]');
-    const shown = page.locator("pre.text [data-at]", { hasText: "Brest" }).first();
-    const box = await shown.boundingBox();
+    // Asked for at once, since the text is drawn anew as it is read.
+    const found = await page.waitForFunction(() => {
+      const shown = [...document.querySelectorAll("pre.text [data-at]")].find(({ textContent }) => textContent.includes("Brest"));
+      return shown?.getBoundingClientRect().toJSON();
+    });
+    const box = await found.jsonValue();
     const at = (letter) => [box.x + (box.width / 13) * letter + 1, box.y + box.height / 2];
     await page.mouse.click(...at(7));
     await page.waitForFunction(() => /byte (7|8|9|1\d) of 13/.test(document.querySelector(".place").textContent));
