@@ -11,7 +11,7 @@ use serde_json::json;
 use tokio::runtime::Runtime;
 use tool_parser::{ParserFactory, StreamingParseResult, ToolParser};
 
-use crate::Reader;
+use crate::Peer;
 use crate::reading::{in_fours, prose};
 
 /// The length of the thought and that of the text.
@@ -47,7 +47,7 @@ impl Message {
 }
 
 /// Of each package, the first of its parsers that finds what is in the message.
-pub(crate) fn readers(message: &Message) -> [Reader<'_>; 3] {
+pub(crate) fn readers(message: &Message) -> [Peer<'_>; 3] {
     [calls(message), thoughts(message), calls_of_whole(message)]
 }
 
@@ -59,7 +59,7 @@ fn runtime() -> Runtime {
 }
 
 /// `tool-parser`, whole and in chunks.
-fn calls(message: &Message) -> Reader<'_> {
+fn calls(message: &Message) -> Peer<'_> {
     let factory = ParserFactory::new();
     let make = move |name: &str| {
         let parser = factory.registry().create_parser(name);
@@ -80,7 +80,7 @@ fn calls(message: &Message) -> Reader<'_> {
     let factory = ParserFactory::new();
     let (of_chunks, of_whole) = (runtime(), runtime());
     let in_chunks = name.clone();
-    Reader {
+    Peer {
         name: "tool-parser",
         finds: "text, call as text",
         in_chunks: Some(Box::new(move |chunks| {
@@ -128,7 +128,7 @@ fn feed_calls(
 }
 
 /// `dynamo-parsers` for thoughts.
-fn thoughts(message: &Message) -> Reader<'_> {
+fn thoughts(message: &Message) -> Peer<'_> {
     let mut names = get_available_reasoning_parsers();
     names.sort();
     let make = ReasoningParserType::get_reasoning_parser_from_name;
@@ -145,7 +145,7 @@ fn thoughts(message: &Message) -> Reader<'_> {
     };
     let name = names.into_iter().find(finds);
     let name = name.expect("one of the parsers knows this format");
-    Reader {
+    Peer {
         name: "dynamo-parsers, thoughts",
         finds: "thought, the rest as text",
         in_chunks: Some(Box::new(move |chunks| {
@@ -163,7 +163,7 @@ fn thoughts(message: &Message) -> Reader<'_> {
 
 /// `dynamo-parsers` for calls. In a stream it takes and gives whole responses of a server's protocol, which
 /// would be measured in place of it.
-fn calls_of_whole(message: &Message) -> Reader<'_> {
+fn calls_of_whole(message: &Message) -> Peer<'_> {
     let mut names = get_available_tool_parsers();
     names.sort();
     let runtime = runtime();
@@ -177,7 +177,7 @@ fn calls_of_whole(message: &Message) -> Reader<'_> {
     };
     let name = names.into_iter().find(finds);
     let name = name.expect("one of the parsers knows this format");
-    Reader {
+    Peer {
         name: "dynamo-parsers, calls",
         finds: "text, call as text",
         in_chunks: None,

@@ -45,7 +45,7 @@ const OF_GALLERY: usize = 64 << 10;
 const RUNS: usize = 10;
 
 /// A way to read a message.
-struct Reader<'m> {
+struct Peer<'m> {
     name: &'static str,
     /// What it finds.
     finds: &'static str,
@@ -96,7 +96,7 @@ impl Table {
         Table { first: None }
     }
 
-    fn reader(&mut self, reader: &Reader<'_>, text: &str) {
+    fn reader(&mut self, reader: &Peer<'_>, text: &str) {
         let each = |chunks: Vec<&str>| {
             let read = reader.in_chunks.as_ref()?;
             let time = least(RUNS, || read(&chunks));
@@ -143,8 +143,8 @@ fn parser(template: &ResponseTemplate) -> ResponseParser {
 }
 
 /// Every event as a value of its own.
-fn owned(template: &ResponseTemplate) -> Reader<'_> {
-    Reader {
+fn owned(template: &ResponseTemplate) -> Peer<'_> {
+    Peer {
         name: "unjinja, owned events",
         finds: ALL,
         in_chunks: Some(Box::new(|chunks| {
@@ -159,8 +159,8 @@ fn owned(template: &ResponseTemplate) -> Reader<'_> {
 }
 
 /// The events of each chunk in a buffer.
-fn buffered(template: &ResponseTemplate) -> Reader<'_> {
-    Reader {
+fn buffered(template: &ResponseTemplate) -> Peer<'_> {
+    Peer {
         name: "unjinja, buffered events",
         finds: ALL,
         in_chunks: Some(Box::new(|chunks| {
@@ -179,8 +179,8 @@ fn buffered(template: &ResponseTemplate) -> Reader<'_> {
 }
 
 /// Every event as JSON.
-fn written(template: &ResponseTemplate) -> Reader<'_> {
-    Reader {
+fn written(template: &ResponseTemplate) -> Peer<'_> {
+    Peer {
         name: "unjinja, events as JSON",
         finds: ALL,
         in_chunks: Some(Box::new(|chunks| {

@@ -27,7 +27,7 @@ serialize_as_value!(
     crate::derive::Derivation,
     crate::derive::Recovery,
     crate::derive::RefusedConversation,
-    crate::derive::Row,
+    crate::derive::ProofRow,
     crate::derive::Tally,
     crate::lint::Complaint,
     crate::survey::Survey,

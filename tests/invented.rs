@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 use unjinja::chat_template::{ChatTemplate, RenderInput};
-use unjinja::derive::{Derivation, DeriveError, DeriveOptions, Row, derive};
+use unjinja::derive::{Derivation, DeriveError, DeriveOptions, ProofRow, derive};
 use unjinja::format::Format;
 use unjinja::grammar::{Grammar, Request};
 use unjinja::response::{Language, Tools};
@@ -179,7 +179,7 @@ fn what_grammars_of_invented_formats_allow_is_read() {
 }
 
 /// What is wrong when the grammar of a format reads a rendering; nothing if it reads what was said.
-fn fault_of_grammar(format: &Format, tools: &Tools, row: &Row) -> Option<String> {
+fn fault_of_grammar(format: &Format, tools: &Tools, row: &ProofRow) -> Option<String> {
     let request = Request::new().prompt(row.prefix.as_str());
     let grammar = match Grammar::of(format, tools, &request) {
         Ok(grammar) => grammar,

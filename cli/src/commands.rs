@@ -29,12 +29,12 @@ mod report;
 mod request;
 mod roundtrip;
 mod schema;
+mod schema_comparison;
 #[cfg(feature = "serve")]
 mod serve;
 mod source;
 mod survey;
 mod target;
-mod testimony;
 mod tui;
 mod watch;
 

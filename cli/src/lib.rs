@@ -6,7 +6,6 @@
 #![forbid(unsafe_code)]
 
 mod commands;
-mod deferred;
 pub mod difference;
 pub mod files;
 mod incoming;
@@ -14,6 +13,7 @@ mod options;
 mod printable;
 mod printing;
 mod private;
+mod signals;
 mod tokenizer;
 pub mod tui;
 

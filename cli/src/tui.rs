@@ -46,7 +46,7 @@ mod view;
 pub use conversation::OpenedConversation;
 pub use effects::EffectRunner;
 pub use live::follow;
-pub use loaded::{Format, Loaded, OpenError, Outlier, TemplatePlace};
+pub use loaded::{Loaded, LoadedFormat, OpenError, Outlier, TemplatePlace};
 pub use message::{Done, Doubt, Effect, FileChange, Keep, Kept, Message};
 pub use sample::{Origin, Sample, Verdict};
 pub use state::Workbench;

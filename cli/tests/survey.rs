@@ -8,7 +8,7 @@ use std::time::Duration;
 use insta::assert_snapshot;
 use unjinja::{Value, json};
 
-use crate::habits::program::{CHAT_TEMPLATE, Outcome, Place, finish};
+use crate::habits::program::{CHAT_TEMPLATE, Folder, Outcome, finish};
 use crate::support::root::root;
 
 /// One with thoughts and calls.
@@ -30,8 +30,8 @@ fn text(row: &Value, key: &str) -> String {
 }
 
 /// A folder of some templates, all of their kinds.
-fn models() -> Place {
-    let place = Place::new();
+fn models() -> Folder {
+    let place = Folder::new();
     place.write("models/calls.jinja", CALLS);
     place.write("models/copy.jinja", CALLS);
     // The same but for a comment.
@@ -207,8 +207,8 @@ fn what_can_not_be_surveyed_at_all_is_an_error() {
 }
 
 /// Many templates, each of which takes its time.
-fn many(count: usize) -> Place {
-    let place = Place::new();
+fn many(count: usize) -> Folder {
+    let place = Folder::new();
     for number in 0..count {
         let text = CALLS.replace("call>", &format!("call_{}>", number / 2));
         place.write(&format!("many/{number:03}.jinja"), text);
@@ -217,7 +217,7 @@ fn many(count: usize) -> Place {
 }
 
 /// How many parts are whole of what an interrupted survey has left.
-fn parts(place: &Place, name: &str) -> usize {
+fn parts(place: &Folder, name: &str) -> usize {
     let state = fs::read_to_string(place.at(name).join("state.json")).unwrap_or_default();
     let state = json::read(&state).unwrap_or_default();
     let parts = state.get("parts").and_then(Value::as_array);
@@ -225,7 +225,7 @@ fn parts(place: &Place, name: &str) -> usize {
 }
 
 /// Starts a survey, and ends it when it has come further than the one before. Says whether it was ended so.
-fn interrupted(place: &Place, arguments: &str, partial: &str) -> bool {
+fn interrupted(place: &Folder, arguments: &str, partial: &str) -> bool {
     let mut command = place.command(arguments);
     let before = parts(place, partial);
     let mut child = command
@@ -266,13 +266,13 @@ fn an_interrupted_survey_goes_on_and_is_the_same() {
 }
 
 /// What has changed between two folders.
-fn watch(place: &Place, arguments: &str) -> Outcome {
+fn watch(place: &Folder, arguments: &str) -> Outcome {
     place.run(&format!("watch old new {arguments}"))
 }
 
 /// Two folders with changes of all kinds.
-fn versions() -> Place {
-    let place = Place::new();
+fn versions() -> Folder {
+    let place = Folder::new();
     let with_end = |end: &str| CHAT_TEMPLATE.replace("<end>", end);
     for (name, old, new) in [
         ("same.jinja", CALLS.to_owned(), CALLS.to_owned()),
@@ -388,7 +388,7 @@ fn a_patch_brings_response_templates_and_fixtures_to_what_is_derived_now() {
 
 #[test]
 fn models_are_compared_with_their_base() {
-    let place = Place::new();
+    let place = Folder::new();
     place.write("base.jinja", CALLS);
     place.write("quantized.jinja", CALLS);
     place.write("commented.jinja", format!("{{# a fork #}}{CALLS}"));
@@ -468,7 +468,7 @@ fn rows_are_written_as_parquet() {
 
 #[test]
 fn the_board_is_what_a_survey_finds() {
-    let place = Place::new();
+    let place = Folder::new();
     let mut command = place.command("survey chat_templates -o -");
     command.current_dir(root());
     let outcome = finish(command, b"");

@@ -172,7 +172,7 @@ pub fn write_lines(
 pub struct Diagnostics {
     limit: usize,
     /// Each with what its pointer means.
-    found: Vec<(Diagnostic, Part)>,
+    found: Vec<(Diagnostic, MemberPart)>,
     /// Whether there were more than the limit.
     has_more: bool,
 }
@@ -180,7 +180,7 @@ pub struct Diagnostics {
 /// What of an object's member a diagnostic is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[doc(hidden)]
-pub enum Part {
+pub enum MemberPart {
     Key,
     Value,
 }
@@ -197,7 +197,7 @@ impl Diagnostics {
 
     /// Adds one, unless the limit is reached.
     #[doc(hidden)]
-    pub fn add(&mut self, diagnostic: Diagnostic, part: Part) {
+    pub fn add(&mut self, diagnostic: Diagnostic, part: MemberPart) {
         match self.is_full() {
             true => self.has_more = true,
             false => self.found.push((diagnostic, part)),
@@ -255,8 +255,11 @@ impl Diagnostics {
 /// Gives diagnostics without a position the one that their pointer has in a JSON document, which is
 /// read once for all.
 #[doc(hidden)]
-pub fn place_in<'d>(document: &str, diagnostics: impl Iterator<Item = (&'d mut Diagnostic, Part)>) {
-    let unplaced: Vec<(&mut Diagnostic, Part)> = diagnostics
+pub fn place_in<'d>(
+    document: &str,
+    diagnostics: impl Iterator<Item = (&'d mut Diagnostic, MemberPart)>,
+) {
+    let unplaced: Vec<(&mut Diagnostic, MemberPart)> = diagnostics
         .filter(|(diagnostic, _)| diagnostic.position.is_none())
         .collect();
     if unplaced.is_empty() {
@@ -270,8 +273,8 @@ pub fn place_in<'d>(document: &str, diagnostics: impl Iterator<Item = (&'d mut D
     };
     for (diagnostic, part) in unplaced {
         diagnostic.position = match part {
-            Part::Key => places.key(&diagnostic.pointer),
-            Part::Value => Some(places.nearest_value(&diagnostic.pointer)),
+            MemberPart::Key => places.key(&diagnostic.pointer),
+            MemberPart::Value => Some(places.nearest_value(&diagnostic.pointer)),
         };
     }
 }
@@ -285,11 +288,11 @@ mod tests {
         let text = "{\"a\": [1,\n  2], \"b\": {}}";
         let mut found = Diagnostics::up_to(4);
         for (pointer, part) in [
-            ("/b", Part::Key),
-            ("/b/c", Part::Value),
-            ("/a/1", Part::Value),
-            ("/b/c", Part::Key),
-            ("/a", Part::Value),
+            ("/b", MemberPart::Key),
+            ("/b/c", MemberPart::Value),
+            ("/a/1", MemberPart::Value),
+            ("/b/c", MemberPart::Key),
+            ("/a", MemberPart::Value),
         ] {
             found.add(Diagnostic::new("wrong").at(pointer), part);
         }

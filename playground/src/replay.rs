@@ -6,7 +6,8 @@ use unjinja::check::Case;
 use unjinja::{Object, Value};
 use unjinja_replay::comparison::{Mark, Pair, Shown, pairs};
 use unjinja_replay::{
-    Against, AwaitedDelimiter, Chunking, EventKind, LoggedEvent, Part, Place, Replay, preview,
+    Against, AwaitedDelimiter, Chunking, EventKind, LoggedEvent, Position, Replay, SegmentKind,
+    preview,
 };
 
 use crate::request::Request;
@@ -117,7 +118,7 @@ pub(crate) fn look(
     let expected = expected.as_ref();
     // The request may be about a replay that has been cut otherwise since.
     let last = replay.last();
-    let from = Place {
+    let from = Position {
         fed: request.number("fed")?.min(last.fed),
         events: request.number("events")?.min(last.events),
     };
@@ -178,14 +179,14 @@ pub(crate) fn outcome(Replayed { replay, .. }: &Replayed) -> Result<Value, Strin
     }
 }
 
-fn place_value(place: Place) -> Value {
+fn place_value(place: Position) -> Value {
     Object::from_iter([("fed", place.fed), ("events", place.events)]).into()
 }
 
 /// The first chunk after which the message can't become the one that is expected any more; or the end.
-fn difference(replay: &Replay, expected: Option<&Object>) -> Result<Place, String> {
+fn difference(replay: &Replay, expected: Option<&Object>) -> Result<Position, String> {
     let expected = expected.ok_or("nothing is expected of this text")?;
-    let differs = |place: Place| {
+    let differs = |place: Position| {
         let pairs = pairs(replay, place, Some(expected), Against::Expected);
         pairs
             .iter()
@@ -214,7 +215,7 @@ fn difference(replay: &Replay, expected: Option<&Object>) -> Result<Place, Strin
 }
 
 /// The text around the place, in pieces that are each of one kind.
-fn text(replay: &mut Replay, place: Place) -> Value {
+fn text(replay: &mut Replay, place: Position) -> Value {
     let all = replay.text();
     let looked = replay.looked(place);
     let from = line_start(all, all.floor_char_boundary(looked.saturating_sub(BEFORE)));
@@ -271,17 +272,17 @@ fn line_start(text: &str, at: usize) -> usize {
     }
 }
 
-fn part_key(part: Part) -> &'static str {
+fn part_key(part: SegmentKind) -> &'static str {
     match part {
-        Part::Open => "open",
-        Part::Body => "body",
-        Part::Close => "close",
-        Part::Skipped => "skipped",
+        SegmentKind::Open => "open",
+        SegmentKind::Body => "body",
+        SegmentKind::Close => "close",
+        SegmentKind::Skipped => "skipped",
     }
 }
 
 /// The last rows of what has been reported; the chunks of a region share one.
-fn events(replay: &Replay, place: Place) -> Value {
+fn events(replay: &Replay, place: Position) -> Value {
     let reported = replay.events(place);
     let firsts = replay.event_rows();
     let firsts = &firsts[..firsts.partition_point(|&first| (first as usize) < reported.len())];
@@ -339,7 +340,7 @@ fn event_value(replay: &Replay, events: &[LoggedEvent], last_index: usize) -> Va
 }
 
 /// Which delimiter was found last, where the next text goes, what is held back, and which delimiters are waited for.
-fn why(replay: &mut Replay, place: Place) -> Value {
+fn why(replay: &mut Replay, place: Position) -> Value {
     let mut answer = Object::new();
     let is_delimiter = |event: &&LoggedEvent| !matches!(event.what, EventKind::Chunk { .. });
     if let Some(last) = replay.events(place).iter().rfind(is_delimiter) {

@@ -5,7 +5,7 @@ use pyo3::prelude::*;
 use unjinja::conversation::{Bridge, MaskError};
 
 use crate::chat::{PyChatTemplate, named, question};
-use crate::errors::{Kind, detached, interruptible};
+use crate::errors::{ErrorKind, detached, interruptible};
 
 /// What is to be put behind a prompt and the output that followed it.
 #[pyclass(frozen, name = "Bridge", module = "unjinja", subclass)]
@@ -27,7 +27,7 @@ impl PyBridge {
         })?;
         Ok(PyBridge {
             template: template.clone(),
-            bridge: found.map_err(|error| Kind::Bridge.exception(py, error))?,
+            bridge: found.map_err(|error| ErrorKind::Bridge.exception(py, error))?,
         })
     }
 
@@ -50,7 +50,7 @@ impl PyBridge {
         })?;
         written.map_err(|error| {
             let (template, _) = self.template.cloned();
-            Kind::Bridge.exception(py, named(&template, error))
+            ErrorKind::Bridge.exception(py, named(&template, error))
         })
     }
 }

@@ -22,7 +22,7 @@ use unjinja::mend::{Fault, Outcome, mend};
 use unjinja::profile::{Target, language_for};
 use unjinja::{Object, Value, json};
 
-use crate::errors::{Kind, argument_name, detached, interruptible};
+use crate::errors::{ErrorKind, argument_name, detached, interruptible};
 use crate::parser::{list_to_python, object, template_of, tools_of};
 use crate::profiles::targets;
 use crate::state;
@@ -67,7 +67,7 @@ impl PyChatTemplate {
             ChatTemplate::load(&Source::parse(&source)?, &options)
         })?;
         let fail = |error: unjinja::chat_template::LoadError| {
-            Kind::Load.exception(py, error.explain(argument_name))
+            ErrorKind::Load.exception(py, error.explain(argument_name))
         };
         let template = loaded.map_err(fail)?;
         Ok(PyChatTemplate::with(template, bos_token, eos_token, base))
@@ -126,7 +126,7 @@ impl PyChatTemplate {
             input.variables.extend(variables_of(variables.as_any())?);
         }
         let rendered = detached(py, || self.template.render(&input))?;
-        let fail = |error| Kind::Render.exception(py, named(&self.template, error));
+        let fail = |error| ErrorKind::Render.exception(py, named(&self.template, error));
         Ok(rendered.map_err(fail)?.text)
     }
 
@@ -154,7 +154,7 @@ impl PyChatTemplate {
         let derived = interruptible(py, move || derive(&template, &options))?;
         let derivation = derived.map_err(|error| {
             let text = named(&self.template, error.explain(argument_name));
-            Kind::Derive.exception(py, text)
+            ErrorKind::Derive.exception(py, text)
         })?;
         to_python(py, &derivation.to_value())
     }
@@ -169,14 +169,14 @@ impl PyChatTemplate {
         let (template, base) = self.cloned();
         let read = interruptible(py, move || {
             let reader = ConversationReader::new(&template, &base)
-                .map_err(|error| (Kind::Render, question(&template, &error)))?;
+                .map_err(|error| (ErrorKind::Render, question(&template, &error)))?;
             let reader = match proof {
                 true => reader,
                 false => reader.without_proof(),
             };
             reader
                 .read(&text)
-                .map_err(|error| (Kind::Read, error.to_string()))
+                .map_err(|error| (ErrorKind::Read, error.to_string()))
         })?;
         let read = read.map_err(|(kind, error)| kind.exception(py, error))?;
         let is_proved = match &read.proof {
@@ -233,7 +233,7 @@ impl PyChatTemplate {
                 .map(one)
                 .collect::<Result<Vec<_>, String>>()
         })?;
-        let masked = masked.map_err(|error| Kind::Mask.exception(py, error))?;
+        let masked = masked.map_err(|error| ErrorKind::Mask.exception(py, error))?;
         let masks = masked.iter().map(|masked| {
             let warnings = masked
                 .unmasked
@@ -254,7 +254,7 @@ impl PyChatTemplate {
         let marking = interruptible(py, move || {
             Marking::of(&template, &base, MaskPolicy::default())
         })?;
-        let fail = |error| Kind::Mask.exception(py, named(&self.template, error));
+        let fail = |error| ErrorKind::Mask.exception(py, named(&self.template, error));
         Ok(marking.map_err(fail)?.tagged().to_owned())
     }
 
@@ -262,7 +262,7 @@ impl PyChatTemplate {
     fn role_boundaries<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let (template, base) = self.cloned();
         let boundaries = interruptible(py, move || role_boundaries(&template, &base))?;
-        let fail = |error| Kind::Mask.exception(py, named(&self.template, error));
+        let fail = |error| ErrorKind::Mask.exception(py, named(&self.template, error));
         let boundaries = boundaries.map_err(fail)?;
         let values = boundaries.iter().map(RoleBoundary::to_value);
         list_to_python(py, &values.collect::<Vec<Value>>())
@@ -329,7 +329,7 @@ impl PyChatTemplate {
             Ok((Value::from(written.text), written.warnings))
         })?;
         let (grammar, warnings) =
-            written.map_err(|error: String| Kind::Grammar.exception(py, error))?;
+            written.map_err(|error: String| ErrorKind::Grammar.exception(py, error))?;
         Ok((to_python(py, &grammar)?, warnings))
     }
 
@@ -357,7 +357,7 @@ impl PyChatTemplate {
             let mended = mend(&template, &base, &faults.concat());
             mended.map_err(|error| question(&template, &error))
         })?;
-        let mended = mended.map_err(|error| Kind::Mend.exception(py, error))?;
+        let mended = mended.map_err(|error| ErrorKind::Mend.exception(py, error))?;
         let outcomes: Vec<Value> = mended.outcomes.iter().map(Outcome::to_value).collect();
         Ok((mended.jinja, list_to_python(py, &outcomes)?))
     }
@@ -379,7 +379,7 @@ impl PyChatTemplate {
         let found = interruptible(py, move || {
             Capabilities::of(&template, &base).map_err(|error| question(&template, &error))
         })?;
-        let found = found.map_err(|error| Kind::Render.exception(py, error))?;
+        let found = found.map_err(|error| ErrorKind::Render.exception(py, error))?;
         to_python(py, &found.to_value())
     }
 
@@ -477,7 +477,7 @@ fn complaints_to_python<E: std::fmt::Display>(
     py: Python<'_>,
     found: Result<Vec<Complaint>, E>,
 ) -> PyResult<Bound<'_, PyList>> {
-    let found = found.map_err(|error| Kind::Render.exception(py, error))?;
+    let found = found.map_err(|error| ErrorKind::Render.exception(py, error))?;
     let found: Vec<Value> = found.iter().map(Complaint::to_value).collect();
     list_to_python(py, &found)
 }

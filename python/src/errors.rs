@@ -16,7 +16,7 @@ static MODULE: PyOnceLock<Py<PyModule>> = PyOnceLock::new();
 
 /// Which exception an error is.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Kind {
+pub(crate) enum ErrorKind {
     Template,
     Parse,
     Load,
@@ -31,21 +31,21 @@ pub(crate) enum Kind {
     Internal,
 }
 
-impl Kind {
+impl ErrorKind {
     fn name(self) -> &'static str {
         match self {
-            Kind::Template => "TemplateError",
-            Kind::Parse => "ParseError",
-            Kind::Load => "LoadError",
-            Kind::Render => "RenderError",
-            Kind::Derive => "DeriveError",
-            Kind::Read => "ReadError",
-            Kind::Mask => "MaskError",
-            Kind::Bridge => "BridgeError",
-            Kind::Mend => "MendError",
-            Kind::Grammar => "GrammarError",
-            Kind::Convert => "ConvertError",
-            Kind::Internal => "InternalError",
+            ErrorKind::Template => "TemplateError",
+            ErrorKind::Parse => "ParseError",
+            ErrorKind::Load => "LoadError",
+            ErrorKind::Render => "RenderError",
+            ErrorKind::Derive => "DeriveError",
+            ErrorKind::Read => "ReadError",
+            ErrorKind::Mask => "MaskError",
+            ErrorKind::Bridge => "BridgeError",
+            ErrorKind::Mend => "MendError",
+            ErrorKind::Grammar => "GrammarError",
+            ErrorKind::Convert => "ConvertError",
+            ErrorKind::Internal => "InternalError",
         }
     }
 
@@ -64,13 +64,13 @@ impl Kind {
 /// Does work while other threads of Python run. What panics there is an exception here.
 pub(crate) fn detached<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) -> PyResult<T> {
     let done = py.detach(|| catch_unwind(AssertUnwindSafe(work)));
-    done.map_err(|panic| Kind::Internal.exception(py, text_of(panic)))
+    done.map_err(|panic| ErrorKind::Internal.exception(py, text_of(panic)))
 }
 
 /// Does work that is done before another thread could take over. What panics there is an exception here.
 pub(crate) fn caught<T>(py: Python<'_>, work: impl FnOnce() -> T) -> PyResult<T> {
     let done = catch_unwind(AssertUnwindSafe(work));
-    done.map_err(|panic| Kind::Internal.exception(py, text_of(panic)))
+    done.map_err(|panic| ErrorKind::Internal.exception(py, text_of(panic)))
 }
 
 /// How long Ctrl-C may have to wait.
@@ -98,10 +98,10 @@ pub(crate) fn interruptible<T: Send + 'static>(
             receiver.recv_timeout(SIGNALS_EVERY)
         });
         match done {
-            Ok(done) => return done.map_err(|text| Kind::Internal.exception(py, text)),
+            Ok(done) => return done.map_err(|text| ErrorKind::Internal.exception(py, text)),
             Err(RecvTimeoutError::Timeout) => py.check_signals()?,
             Err(RecvTimeoutError::Disconnected) => {
-                return Err(Kind::Internal.exception(py, text_of(Box::new(()))));
+                return Err(ErrorKind::Internal.exception(py, text_of(Box::new(()))));
             }
         }
     }

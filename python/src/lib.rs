@@ -17,7 +17,7 @@ use unjinja::Value;
 use unjinja::check::CheckOptions;
 use unjinja::response_schema::{Way, convert};
 
-use errors::{Kind, detached, interruptible};
+use errors::{ErrorKind, detached, interruptible};
 use values::to_python;
 
 /// Checks response templates against fixtures, and returns the report.
@@ -51,7 +51,7 @@ fn convert_schema<'py>(
         Way::Exact
     };
     let converted = interruptible(py, move || convert(&schema, way))?;
-    let converted = converted.map_err(|error| Kind::Convert.exception(py, error))?;
+    let converted = converted.map_err(|error| ErrorKind::Convert.exception(py, error))?;
     let parted = |damaged| Value::from(converted.parted(damaged).count());
     let made = parser::object([
         ("template", converted.template.as_value().clone()),

@@ -15,7 +15,7 @@ use unjinja::{
     Unfinished, Value, json,
 };
 
-use crate::errors::{Kind, caught, detached};
+use crate::errors::{ErrorKind, caught, detached};
 use crate::values::{from_python, object_to_python, to_python};
 
 /// A response template that has been read: parsers that are given it need not read it again.
@@ -36,7 +36,7 @@ impl PyTemplate {
             return Ok(PyTemplate(read));
         };
         let language = crate::profiles::target(profile)?.language();
-        let fail = |error| Kind::Template.exception(template.py(), error);
+        let fail = |error| ErrorKind::Template.exception(template.py(), error);
         read.in_language(language).map(PyTemplate).map_err(fail)
     }
 
@@ -66,7 +66,8 @@ impl PyTemplate {
     /// The template that was pickled, in its version of the language.
     #[staticmethod]
     fn _restore(py: Python<'_>, template: &str, language: &str) -> PyResult<PyTemplate> {
-        let fail = |error: &dyn std::fmt::Display| Kind::Template.exception(py, error.to_string());
+        let fail =
+            |error: &dyn std::fmt::Display| ErrorKind::Template.exception(py, error.to_string());
         let template = ResponseTemplate::from_json(template).map_err(|error| fail(&error))?;
         let language = language
             .parse()
@@ -93,16 +94,15 @@ pub(crate) fn template_of(template: &Bound<'_, PyAny>) -> PyResult<ResponseTempl
     if let Ok(known) = template.cast::<PyTemplate>() {
         return Ok(known.get().0.clone());
     }
-    let fail = |error: unjinja::TemplateError| Kind::Template.exception(py, error);
+    let fail = |error: unjinja::TemplateError| ErrorKind::Template.exception(py, error);
     if let Ok(text) = template.cast::<PyString>() {
         let text = text.to_cow()?;
         return ResponseTemplate::from_json(&text).map_err(fail);
     }
     let value =
         from_python(template).map_err(|error| match error.is_instance_of::<PyTypeError>(py) {
-            true => {
-                Kind::Template.exception(py, format!("a response template: {}", error.value(py)))
-            }
+            true => ErrorKind::Template
+                .exception(py, format!("a response template: {}", error.value(py))),
             false => error,
         })?;
     recent(&value).map_err(fail)
@@ -190,7 +190,7 @@ pub(crate) fn parse_response<'py>(
     let prefix = prefix_of(prefix)?;
     let options = ParserOptions::default().tools(tools_of(tools)?);
     let parsed = detached(py, || unjinja::parse(&template, &prefix, &text, options))?;
-    let message = parsed.map_err(|error| Kind::Parse.exception(py, error))?;
+    let message = parsed.map_err(|error| ErrorKind::Parse.exception(py, error))?;
     object_to_python(py, &message)
 }
 
@@ -203,7 +203,10 @@ pub(crate) fn parse_by_schema<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let schema = schema_of(schema)?;
     let read = detached(py, || schema.read(&text))?;
-    to_python(py, &read.map_err(|error| Kind::Parse.exception(py, error))?)
+    to_python(
+        py,
+        &read.map_err(|error| ErrorKind::Parse.exception(py, error))?,
+    )
 }
 
 /// The response schema that is given as a dict or as text.
@@ -212,7 +215,7 @@ pub(crate) fn schema_of(schema: &Bound<'_, PyAny>) -> PyResult<ResponseSchema> {
         Ok(text) => ResponseSchema::from_json(&text.to_cow()?),
         Err(_) => ResponseSchema::from_value(&from_python(schema)?),
     };
-    read.map_err(|error| Kind::Template.exception(schema.py(), error))
+    read.map_err(|error| ErrorKind::Template.exception(schema.py(), error))
 }
 
 /// Reads the output of a model while it is written, event by event.
@@ -251,7 +254,7 @@ impl Stopped {
     fn exception(self, py: Python<'_>, class: &str) -> PyErr {
         match self {
             Stopped::Ended => PyRuntimeError::new_err(format!("{class} already finalized")),
-            Stopped::Failed(error) => Kind::Parse.exception(py, error),
+            Stopped::Failed(error) => ErrorKind::Parse.exception(py, error),
         }
     }
 }
@@ -282,7 +285,7 @@ impl PyParser {
         let parser = detached(py, || {
             unjinja::ResponseParser::new(&template, &prefix, options)
         })?;
-        let parser = parser.map_err(|error| Kind::Parse.exception(py, error))?;
+        let parser = parser.map_err(|error| ErrorKind::Parse.exception(py, error))?;
         let mut writer = EventsWriter::default();
         let initial_events = parser.initial_events().iter();
         initial_events.for_each(|event| writer.events.push(event.as_event()));
@@ -444,7 +447,7 @@ impl PyCompletion {
             .reasoning(reasoning)
             .unfinished(self::unfinished(unfinished)?);
         let completion = detached(py, || Completion::new(&template, &prefix, parser, options))?;
-        let completion = completion.map_err(|error| Kind::Parse.exception(py, error))?;
+        let completion = completion.map_err(|error| ErrorKind::Parse.exception(py, error))?;
         let initial = completion.initial_deltas().iter();
         let initial: Vec<Value> = initial.map(|delta| completion.chunk(delta)).collect();
         let initial_chunks = list_to_python(py, &initial)?.unbind();

@@ -7,7 +7,7 @@ use pyo3::types::PyList;
 use unjinja::Value;
 use unjinja::profile::{Change, Objection, Target, port, reasoning_for};
 
-use crate::errors::{Kind, detached};
+use crate::errors::{ErrorKind, detached};
 use crate::parser::{list_to_python, object, template_of};
 use crate::values::to_python;
 
@@ -62,7 +62,7 @@ pub(crate) fn port_template<'py>(
     let template = template_of(template)?;
     let target = target(profile)?;
     let ported = detached(py, || port(&template, target))?;
-    let ported = ported.map_err(|error| Kind::Template.exception(py, error))?;
+    let ported = ported.map_err(|error| ErrorKind::Template.exception(py, error))?;
     let change = |change: &Change| {
         object([
             ("pointer", change.pointer.as_str().into()),

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use unjinja::check::{Case, Expected, free_name};
-use unjinja::derive::{DamagedText, Derivation, Row};
+use unjinja::derive::{DamagedText, Derivation, ProofRow};
 use unjinja::{Object, ParserOptions, ResponseTemplate, parse};
 
 /// A text that the chat template has rendered, and all rows of the proof that have it.
@@ -12,7 +12,7 @@ pub struct Rendered<'a> {
     /// The text, with what is expected of it.
     pub case: Case,
     /// The rows, the first of which is the case.
-    pub rows: Vec<&'a Row>,
+    pub rows: Vec<&'a ProofRow>,
 }
 
 /// The probe conversations that the chat template has rendered, each text that `template` reads once. What is
@@ -38,7 +38,7 @@ pub fn rendered<'a>(derivation: &'a Derivation, template: &ResponseTemplate) -> 
 }
 
 /// The case that a row of a proof is.
-pub fn case(row: &Row, derivation: &Derivation) -> Case {
+pub fn case(row: &ProofRow, derivation: &Derivation) -> Case {
     let read = || {
         let options = ParserOptions::default().tools(derivation.tools.clone());
         parse(&derivation.template, &row.prefix, &row.output, options).ok()

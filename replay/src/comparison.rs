@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use unjinja::{JsonString, Object, Value, json};
 
 use crate::preview::{needs_quotes, preview};
-use crate::replay::{Against, EventKind, Place, Replay, Seen};
+use crate::replay::{Against, EventKind, Position, Replay, Seen};
 
 /// Of a text, this much is shown around what matters.
 const AROUND: usize = 240;
@@ -67,7 +67,7 @@ pub enum Shown {
 /// The message at a place beside another: the one that was expected, or that of the whole text.
 pub fn pairs(
     replay: &Replay,
-    place: Place,
+    place: Position,
     expected: Option<&Object>,
     against: Against,
 ) -> Vec<Pair> {
@@ -130,7 +130,7 @@ struct Growing<'r> {
     repeats: bool,
 }
 
-fn growing(replay: &Replay, place: Place) -> Option<Growing<'_>> {
+fn growing(replay: &Replay, place: Position) -> Option<Growing<'_>> {
     let (number, span) = replay.open_region(place)?;
     let field = replay.template().fields().get(number as usize)?;
     let last = replay.events(place).last()?;

@@ -1,6 +1,6 @@
 //! One text on its way through the parser: what the workbench and the playground have in common.
 //!
-//! [`Replay`] reads a text once, chunk by chunk as a [`Chunking`] cuts it, and knows of each [`Place`] what was reported, which
+//! [`Replay`] reads a text once, chunk by chunk as a [`Chunking`] cuts it, and knows of each [`Position`] what was reported, which
 //! part of the text belongs to which field, what the parser waits for, and the message so far. [`comparison`] sets that message
 //! beside the one that was expected. Nothing here knows of terminals, files or browsers.
 #![forbid(unsafe_code)]
@@ -15,6 +15,6 @@ mod replay;
 pub use chunking::Chunking;
 pub use preview::{preview, with_ends};
 pub use replay::{
-    Against, AwaitedDelimiter, EventKind, LoggedEvent, Part, Place, Replay, Seen, Segment, Spot,
-    Wait, Waiting,
+    Against, AwaitedDelimiter, EventKind, LoggedEvent, Position, Replay, Seen, Segment,
+    SegmentKind, Spot, Wait, Waiting,
 };

@@ -24,10 +24,10 @@ use unjinja::{
 use crate::chunking::Chunking;
 
 use agreement::Agreement;
-pub use log::{EventKind, LoggedEvent, Part, Segment};
+pub use log::{EventKind, LoggedEvent, Segment, SegmentKind};
 use log::{Log, short};
 pub use moment::{AwaitedDelimiter, Seen, Waiting};
-pub use places::{Place, Spot};
+pub use places::{Position, Spot};
 pub use waits::Wait;
 use waits::Waits;
 
@@ -409,7 +409,7 @@ impl Replay {
     }
 
     /// What has been reported up to a place.
-    pub fn events(&self, place: Place) -> &[LoggedEvent] {
+    pub fn events(&self, place: Position) -> &[LoggedEvent] {
         &self.log.events[..place.events.min(self.log.events.len())]
     }
 

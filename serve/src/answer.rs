@@ -34,13 +34,13 @@ pub(crate) struct End {
 
 /// What comes next.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Part {
+pub(crate) enum AnswerPiece {
     Deltas(usize, Vec<Delta>),
     End(usize, Box<End>),
 }
 
 /// An answer of one or more choices.
-pub(crate) struct Answer(SelectAll<BoxStream<'static, Result<Part, Fault>>>);
+pub(crate) struct Answer(SelectAll<BoxStream<'static, Result<AnswerPiece, Fault>>>);
 
 impl Answer {
     pub(crate) fn new(choices: Vec<Choice>) -> Answer {
@@ -48,7 +48,7 @@ impl Answer {
     }
 
     /// What comes next; nothing when all choices have ended. When this is dropped, so are the requests upstream.
-    pub(crate) async fn next(&mut self) -> Option<Result<Part, Fault>> {
+    pub(crate) async fn next(&mut self) -> Option<Result<AnswerPiece, Fault>> {
         self.0.next().await
     }
 }
@@ -98,7 +98,7 @@ impl Choice {
         }
     }
 
-    fn parts(self) -> BoxStream<'static, Result<Part, Fault>> {
+    fn parts(self) -> BoxStream<'static, Result<AnswerPiece, Fault>> {
         let parts = stream::unfold(Some(self), |choice| async {
             let mut choice = choice?;
             match choice.next().await {
@@ -110,14 +110,14 @@ impl Choice {
         parts.boxed()
     }
 
-    async fn next(&mut self) -> Result<Option<Part>, Fault> {
+    async fn next(&mut self) -> Result<Option<AnswerPiece>, Fault> {
         loop {
             if !self.waiting.is_empty() {
                 let deltas = std::mem::take(&mut self.waiting);
-                return Ok(Some(Part::Deltas(self.index, deltas)));
+                return Ok(Some(AnswerPiece::Deltas(self.index, deltas)));
             }
             if let Some(end) = self.end.take() {
-                return Ok(Some(Part::End(self.index, end)));
+                return Ok(Some(AnswerPiece::End(self.index, end)));
             }
             let Some(completion) = &mut self.completion else {
                 return Ok(None);

@@ -57,11 +57,11 @@ pub struct Limits {
     /// So many requests are answered at once.
     pub requests: usize,
     /// In this time the headers of a request have to come in, and a client has to take what it is sent.
-    pub patience: Duration,
+    pub client_timeout: Duration,
     /// In this time a request has to come in.
     pub to_come_in: Duration,
     /// So long may the upstream say nothing: first it reads the prompt, and others may come before.
-    pub silence: Duration,
+    pub engine_timeout: Duration,
     /// So long may answers go on when the server is to end.
     pub to_end: Duration,
 }
@@ -71,9 +71,9 @@ impl Default for Limits {
         Limits {
             body: 32 << 20,
             requests: 1024,
-            patience: Duration::from_secs(30),
+            client_timeout: Duration::from_secs(30),
             to_come_in: Duration::from_secs(60),
-            silence: Duration::from_secs(600),
+            engine_timeout: Duration::from_secs(600),
             to_end: Duration::from_secs(30),
         }
     }

@@ -14,16 +14,16 @@ use tokio::time::{Sleep, sleep};
 #[derive(Debug)]
 pub(crate) struct Connection {
     stream: TcpStream,
-    patience: Duration,
+    client_timeout: Duration,
     /// Since when nothing is taken.
     waiting: Option<Pin<Box<Sleep>>>,
 }
 
 impl Connection {
-    pub(crate) fn new(stream: TcpStream, patience: Duration) -> Connection {
+    pub(crate) fn new(stream: TcpStream, client_timeout: Duration) -> Connection {
         Connection {
             stream,
-            patience,
+            client_timeout,
             waiting: None,
         }
     }
@@ -38,10 +38,10 @@ impl Connection {
             self.waiting = None;
             return attempt;
         }
-        let patience = self.patience;
+        let client_timeout = self.client_timeout;
         let waiting = self
             .waiting
-            .get_or_insert_with(|| Box::pin(sleep(patience)));
+            .get_or_insert_with(|| Box::pin(sleep(client_timeout)));
         match waiting.as_mut().poll(context) {
             Poll::Ready(()) => Poll::Ready(Err(io::ErrorKind::TimedOut.into())),
             Poll::Pending => Poll::Pending,

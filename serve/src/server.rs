@@ -119,7 +119,7 @@ pub fn describe(config: Config) -> Result<Value, ServeError> {
             "limits": object! {
                 "body": limits.body,
                 "requests": limits.requests,
-                "silence_seconds": limits.silence.as_secs(),
+                "silence_seconds": limits.engine_timeout.as_secs(),
             },
             "response_template": shared.model.response_template.as_value().clone(),
         }
@@ -144,7 +144,7 @@ async fn shared(config: Config) -> Result<Shared, ServeError> {
         &config.upstream,
         config.engine,
         config.upstream_model,
-        limits.silence,
+        limits.engine_timeout,
     );
     let upstream = found.await.map_err(ServeError::Upstream)?;
     let template = match config.template {
@@ -232,10 +232,10 @@ async fn accept(
         };
         // Tokens are small, and are not to wait for each other.
         let _is_slower = stream.set_nodelay(true);
-        let stream = TokioIo::new(Connection::new(stream, limits.patience));
+        let stream = TokioIo::new(Connection::new(stream, limits.client_timeout));
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
-            .header_read_timeout(limits.patience)
+            .header_read_timeout(limits.client_timeout)
             .serve_connection(stream, routes.clone());
         let connection = graceful.watch(connection);
         tokio::spawn(async move {

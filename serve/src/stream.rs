@@ -9,7 +9,7 @@ use futures_util::stream::{self, Stream};
 use tokio::sync::OwnedSemaphorePermit;
 use unjinja::Value;
 
-use crate::answer::{Answer, Part};
+use crate::answer::{Answer, AnswerPiece};
 use crate::api::{Event, Writer};
 use crate::fault::Fault;
 use crate::server::Shared;
@@ -59,12 +59,12 @@ async fn take(
     out: &mut Vec<Event>,
 ) -> Result<(), Fault> {
     match answer.next().await {
-        Some(Ok(Part::Deltas(choice, deltas))) => {
+        Some(Ok(AnswerPiece::Deltas(choice, deltas))) => {
             let pieces = u64::try_from(deltas.len()).unwrap_or_default();
             open.shared.metrics.pieces.fetch_add(pieces, Relaxed);
             writer.add(choice, &deltas, out);
         }
-        Some(Ok(Part::End(choice, end))) => writer.end(choice, *end, out),
+        Some(Ok(AnswerPiece::End(choice, end))) => writer.end(choice, *end, out),
         None => {
             open.has_ended = true;
             writer.close(out);

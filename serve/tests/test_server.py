@@ -340,7 +340,7 @@ def test_streams_at_once_are_not_mixed_up(source):
 
 
 def test_headers_that_do_not_come_in_end_the_connection(source, plain_engine):
-    with serving("--upstream", plain_engine.url, "--model", source, "--patience", 1) as address:
+    with serving("--upstream", plain_engine.url, "--model", source, "--client-timeout", 1) as address:
         host, port = address.removeprefix("http://").split(":")
         with socket.create_connection((host, int(port)), timeout=20) as connection:
             connection.sendall(b"POST /v1/messages HTTP/1.1\r\nHost: local")
@@ -351,7 +351,7 @@ def test_a_client_that_takes_nothing_is_left_alone(source):
     engine = Engine("openai")
     engine.endless = True
     body = json.dumps(QUESTION | {"stream": True}).encode()
-    with serving("--upstream", engine.url, "--model", source, "--patience", 1) as address:
+    with serving("--upstream", engine.url, "--model", source, "--client-timeout", 1) as address:
         host, port = address.removeprefix("http://").split(":")
         connection = socket.socket()
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)

@@ -96,7 +96,7 @@ pub(crate) fn analyze<'t>(
     let observed = ObservedReasoning::of(&prober, &headers, &turns, renders_reasoning);
     let reasoning = reasoning::find(&prober, template, &mut headers, &observed, &turns, outputs);
     // What holds a word of a probe has been misunderstood.
-    let reasoning = reasoning.filter(|shape| !prober.leaks(&reasoning_value(shape)));
+    let reasoning = reasoning.filter(|shape| !prober.contains_probe_words(&reasoning_value(shape)));
     let (mut content, after_content) =
         content::find(&prober, &headers, &turns, reasoning.as_ref(), &observed);
     let is_unseen = reasoning
@@ -150,7 +150,7 @@ fn call_shape(
 ) -> (Option<CallShape>, Option<String>) {
     let understood = |prober: &TurnProber<'_>, renderings: Option<CallRenderings<'_, '_>>| {
         let found = calls::find(&renderings?, surroundings);
-        found.filter(|shape| !prober.leaks(&calls_value(shape)))
+        found.filter(|shape| !prober.contains_probe_words(&calls_value(shape)))
     };
     let Some(call) = call else {
         if let Some(shape) = understood(prober, outputs::calls(prober, outputs)) {

@@ -8,7 +8,7 @@ use crate::value::Value;
 use super::call_renderings::{ArgumentSpan, CallRenderings};
 use super::call_shape::nodes;
 use super::delimiters::Delimiters;
-use super::written_values::{self, Around};
+use super::written_values::{self, PairDelimiters};
 use crate::markers::{NAME_SLOT, common_prefix, common_suffix, is_marker, pieces};
 
 /// How many brackets before the arguments are looked at.
@@ -171,7 +171,7 @@ pub(super) fn one_by_one(
     between: &str,
     writing: ValueWriting,
 ) -> Node {
-    let text = Around {
+    let text = PairDelimiters {
         open: around.open.clone(),
         between: between.to_owned(),
         close: around.close.clone(),
@@ -179,7 +179,7 @@ pub(super) fn one_by_one(
     let ways = written_values::find(renderings, text, writing)
         .into_iter()
         .map(|values| {
-            let Around {
+            let PairDelimiters {
                 open,
                 between,
                 close,

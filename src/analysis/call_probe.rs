@@ -4,7 +4,7 @@ use crate::chat_template::RenderError;
 use crate::value::{Object, Value, object};
 
 use super::assistant_turn::{AssistantTurn, ToolCall};
-use super::turn_prober::{Situation, TurnProber};
+use super::turn_prober::{PrecedingMessages, TurnProber};
 
 /// The words of the probes for calls.
 pub(super) struct CallWords {
@@ -92,7 +92,7 @@ impl CallWords {
     }
 
     /// A string that has signs in it that markers have.
-    pub(super) fn awkward(&self) -> String {
+    pub(super) fn needs_escaping(&self) -> String {
         format!("{}\n<a & b>\n{}", self.values[0], self.values[1])
     }
 
@@ -125,12 +125,12 @@ impl CallProbe {
         prober.offer(words.tools());
         let one = AssistantTurn::calls([words.call(0, &[(0, words.string(0))])]);
         let must = [&words.names[0], &words.keys[0], &words.values[0]].map(String::as_str);
-        let mut found = prober.find_input_form(Situation::Question, &one, &must);
+        let mut found = prober.find_input_form(PrecedingMessages::Question, &one, &must);
         if !matches!(found, Ok(true)) {
             // Tools may be more than the template can take, or nothing to it.
             prober.offer(Vec::new());
             if matches!(
-                prober.find_input_form(Situation::Question, &one, &must),
+                prober.find_input_form(PrecedingMessages::Question, &one, &must),
                 Ok(true)
             ) {
                 found = Ok(true);

@@ -10,7 +10,7 @@ use super::call_probe::{CallProbe, CallWords};
 use super::certainty::Certainty;
 use super::input_form::IdShape;
 use super::turn_headers::TurnHeaders;
-use super::turn_prober::{Situation, ThinkingMode, TurnProber};
+use super::turn_prober::{PrecedingMessages, ThinkingMode, TurnProber};
 use crate::markers::{ID_SLOT, INDEX_SLOT, KEY_SLOT, NAME_SLOT, dedup, is_word};
 
 /// The renderings of probes for calls, from the end of the turn's header on, with slots in place
@@ -214,7 +214,7 @@ fn body(
     headers: &TurnHeaders,
     assistant: &AssistantTurn,
 ) -> Option<String> {
-    let in_mode = |mode| headers.turn(prober, Situation::Question, assistant, mode);
+    let in_mode = |mode| headers.turn(prober, PrecedingMessages::Question, assistant, mode);
     in_mode(ThinkingMode::Unset).or_else(|| in_mode(ThinkingMode::On))
 }
 

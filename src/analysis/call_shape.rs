@@ -76,7 +76,7 @@ pub(crate) fn text_with_slots(row: &[Node]) -> String {
 }
 
 /// The slots of a text that [`text_with_slots`] writes, and the whole texts between them.
-pub(crate) fn row(text: &str) -> Vec<Node> {
+pub(crate) fn slot_sequence(text: &str) -> Vec<Node> {
     let mut row = Vec::new();
     for part in text.split_inclusive(is_slot) {
         let text = part.trim_end_matches(is_slot);
@@ -91,7 +91,7 @@ pub(crate) fn row(text: &str) -> Vec<Node> {
 
 /// The same with white space apart, as trees have it.
 pub(super) fn nodes(text: &str) -> Vec<Node> {
-    let nodes = row(text).into_iter().flat_map(|node| match node {
+    let nodes = slot_sequence(text).into_iter().flat_map(|node| match node {
         Node::Literal(text) => Node::texts(&text),
         other => vec![other],
     });

@@ -3,7 +3,7 @@
 use super::reasoning::{ObservedReasoning, ReasoningContext, ReasoningShape};
 use super::sample_turns::SampleTurns;
 use super::turn_headers::TurnHeaders;
-use super::turn_prober::{Situation, ThinkingMode, TurnProber};
+use super::turn_prober::{PrecedingMessages, ThinkingMode, TurnProber};
 use crate::markers::{self, closing_marker, common_suffix, shared_end};
 
 /// How the text of a turn is written.
@@ -41,7 +41,7 @@ pub(super) fn find(
     let (before, after) = surroundings(prober, headers, turns, reasoning);
     let open = before.map(|text| text.trim_start().to_owned());
     let open = open.filter(|text| !text.trim().is_empty());
-    let header = headers.header(Situation::Question, ThinkingMode::On);
+    let header = headers.header(PrecedingMessages::Question, ThinkingMode::On);
     let context = observed.before_text.as_ref();
     let mut close = Vec::new();
     if let Some(open) = &open {
@@ -92,7 +92,7 @@ fn surroundings(
     let mut before: Option<String> = None;
     let mut after = String::new();
     for mode in ThinkingMode::ALL {
-        let body = headers.turn(prober, Situation::Question, &turns.plain, mode);
+        let body = headers.turn(prober, PrecedingMessages::Question, &turns.plain, mode);
         let Some((ahead, rest)) = body
             .as_deref()
             .and_then(|body| body.split_once(&turns.word))
@@ -127,7 +127,9 @@ fn markers_beside_reasoning(
         .strip_suffix(open.unwrap_or_default())
         .unwrap_or(between);
     let end = &context.end[..context.end.len() - common_suffix(&context.end, after)];
-    let units = [between, end].into_iter().flat_map(markers::units);
+    let units = [between, end]
+        .into_iter()
+        .flat_map(markers::markers_or_whole);
     units.map(str::to_owned).collect()
 }
 

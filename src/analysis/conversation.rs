@@ -8,9 +8,9 @@ use crate::value::Value;
 use super::analyze::analyze;
 use super::assistant_turn::AssistantTurn;
 use super::call_probe::CallWords;
+use super::infer_format::infer_format;
 use super::input_form::InputForm;
-use super::line_up::line_up;
-use super::passages::Rows;
+use super::passages::PassageFinder;
 use super::probe::{Setting, message, result};
 use super::turn_prober::TurnProber;
 use crate::markers;
@@ -37,11 +37,11 @@ impl ConversationShape {
     ) -> Result<ConversationShape, RenderError> {
         let prepared = template.prepare();
         let mut analysis = analyze(template, &prepared, base, &[])?;
-        let mut turn = line_up(&mut analysis);
+        let mut turn = infer_format(&mut analysis);
         let prober = &mut analysis.prober;
         let words = CallWords::new(prober);
         let stand_in_tools = words.tools().into();
-        let found = Rows::of(prober, words, turn.calls.take());
+        let found = PassageFinder::of(prober, words, turn.calls.take());
         turn.calls = found.calls;
         let passages = found.passages;
         let escapes_results = escapes_results(prober);
@@ -81,25 +81,25 @@ fn reasoning_key(prober: &TurnProber<'_>) -> &'static str {
 fn escapes_results(prober: &TurnProber<'_>) -> bool {
     let words = CallWords::new(prober);
     let (asked, one) = (prober.word("asked"), prober.word("one"));
-    let awkward = format!("{one}\n\"{one}\"");
+    let special = format!("{one}\n\"{one}\"");
     let id = prober.input_form.id_shape.id(&words.names[0], 0);
     let call = AssistantTurn::calls([words.call(0, &[(0, words.string(0))])]);
     let text = prober.plain(&[
         message("user", &asked),
         prober.message(&call),
-        result(&id, &words.names[0], &awkward),
+        result(&id, &words.names[0], &special),
     ]);
-    let written = json::write(&Value::from(awkward.as_str()));
+    let written = json::write(&Value::from(special.as_str()));
     text.is_some_and(|text| {
         let escaped = written.trim_matches('"');
-        !text.contains(&awkward) && (text.contains(escaped) || unescaped_contains(&text, &awkward))
+        !text.contains(&special) && (text.contains(escaped) || unescaped_contains(&text, &special))
     })
 }
 
-fn unescaped_contains(text: &str, awkward: &str) -> bool {
+fn unescaped_contains(text: &str, special: &str) -> bool {
     text.lines()
         .filter_map(unescaped)
-        .any(|line| line.contains(awkward))
+        .any(|line| line.contains(special))
 }
 
 /// The markers that end messages, which no text in a slot has in it.

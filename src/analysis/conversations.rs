@@ -11,7 +11,7 @@ use super::turn_prober::{ThinkingMode, TurnProber};
 
 /// The messages of a conversation, and the words in them. Each occurs nowhere else.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Script {
+pub(super) struct LabeledConversation {
     pub(super) messages: Vec<Value>,
     /// The words, their slots, and the numbers of their messages. Those of calls are values of arguments.
     pub(super) words: Vec<(String, ConversationSlot, usize)>,
@@ -19,13 +19,17 @@ pub(super) struct Script {
     pub(super) calls: Vec<(usize, usize)>,
 }
 
-impl Script {
+impl LabeledConversation {
     /// A conversation of these messages, each a letter: `s` for a system's, `u` for a user's, `o` for what tools
     /// have answered to all calls; and of the assistant `t` for text, `r` for reasoning and text, `c` for a call,
     /// `k` for text and a call, `q` for reasoning and a call, `a` for all three, `p` for two calls, `j` for
     /// text and two calls, `b` for everything and two calls.
-    pub(super) fn of(prober: &TurnProber<'_>, words: &CallWords, shape: &str) -> Script {
-        let mut script = Script::default();
+    pub(super) fn of(
+        prober: &TurnProber<'_>,
+        words: &CallWords,
+        shape: &str,
+    ) -> LabeledConversation {
+        let mut script = LabeledConversation::default();
         let mut open = 0..0;
         let id = |number: usize, first: usize| {
             let name = &words.names[(number - first) % 2];
@@ -199,7 +203,8 @@ pub(crate) fn conversations(prober: &TurnProber<'_>) -> Vec<ProbeConversation> {
         for system in ["", "s"] {
             for (shapes, with_tools) in [(&PLAIN[..], false), (&WITH_CALLS[..], true)] {
                 for shape in shapes {
-                    let script = Script::of(prober, &words, &format!("{system}{shape}"));
+                    let script =
+                        LabeledConversation::of(prober, &words, &format!("{system}{shape}"));
                     let tools = match with_tools {
                         true => words.tools(),
                         false => Vec::new(),
@@ -217,7 +222,7 @@ pub(crate) fn conversations(prober: &TurnProber<'_>) -> Vec<ProbeConversation> {
 
 fn conversation(
     prober: &TurnProber<'_>,
-    script: Script,
+    script: LabeledConversation,
     tools: Vec<Value>,
     mode: ThinkingMode,
 ) -> ProbeConversation {

@@ -7,14 +7,14 @@ use crate::markers::{same_end, same_start};
 use crate::value::Value;
 
 use super::call_probe::CallWords;
-use super::conversations::Script;
+use super::conversations::LabeledConversation;
 use super::turn_prober::{ThinkingMode, TurnProber};
 use super::wording;
 
 /// How definitions of tools are written, if they are values.
 pub(super) fn values(
     prober: &TurnProber<'_>,
-    question: &Script,
+    question: &LabeledConversation,
     calls: Option<&Node>,
 ) -> Option<Definitions> {
     let text = prober.plain(&question.messages)?;
@@ -37,7 +37,7 @@ pub(super) fn values(
 /// How definitions of tools are written in words of the template's own.
 pub(super) fn wording(
     prober: &mut TurnProber<'_>,
-    question: &Script,
+    question: &LabeledConversation,
     words: &CallWords,
 ) -> Option<Wording> {
     let text = prober.plain(&question.messages)?;
@@ -92,7 +92,7 @@ pub(super) fn values_in(
 pub(super) fn tool_text(
     prober: &mut TurnProber<'_>,
     words: &CallWords,
-    (text, script): (&str, &Script),
+    (text, script): (&str, &LabeledConversation),
     (mode, is_prompt): (ThinkingMode, bool),
 ) -> Option<(usize, usize)> {
     let offered = prober.tools().to_vec();

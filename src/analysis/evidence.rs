@@ -8,7 +8,7 @@ use super::certainty::Certainty;
 use super::findings::Findings;
 use super::reasoning::ReasoningShape;
 use super::statement::Subject;
-use super::turn_prober::{Situation, ThinkingMode, TurnProber};
+use super::turn_prober::{PrecedingMessages, ThinkingMode, TurnProber};
 
 /// Two renderings whose difference shows a finding.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -51,7 +51,7 @@ pub(super) fn collect(prober: &TurnProber<'_>, findings: &Findings) -> Vec<Evide
     };
     let mode = ThinkingMode::Unset;
     let [answer, other_answer] = ["An answer.", "Something else."].map(AssistantTurn::content);
-    let question = prober.no_prompt(Situation::Question, mode).ok();
+    let question = prober.no_prompt(PrecedingMessages::Question, mode).ok();
     let question = question.map(|turn| turn.text().to_owned());
     put(
         Subject::Turn,
@@ -112,12 +112,14 @@ impl EvidenceRendering {
 }
 
 fn turn(prober: &TurnProber<'_>, assistant: &AssistantTurn, mode: ThinkingMode) -> Option<String> {
-    let turn = prober.turn(Situation::Question, assistant, mode).ok()?;
+    let turn = prober
+        .turn(PrecedingMessages::Question, assistant, mode)
+        .ok()?;
     Some(turn.text().to_owned())
 }
 
 fn prompt(prober: &TurnProber<'_>, mode: ThinkingMode) -> Option<String> {
-    let prompt = prober.prompt(Situation::Question, mode).ok()?;
+    let prompt = prober.prompt(PrecedingMessages::Question, mode).ok()?;
     Some(prompt.text().to_owned())
 }
 

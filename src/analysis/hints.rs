@@ -8,7 +8,7 @@ use crate::value::Value;
 use super::call_shape::{CallShape, array_of, calls_of};
 use super::certainty::Certainty;
 use super::delimiters::Delimiters;
-use super::turn_prober::{Situation, ThinkingMode, TurnProber};
+use super::turn_prober::{PrecedingMessages, ThinkingMode, TurnProber};
 use crate::markers::{self, core, is_pair, thinks};
 
 /// Reasoning as instructions describe it: its markers, and other pairs of markers beside them.
@@ -21,7 +21,7 @@ pub(crate) struct DescribedReasoning {
 /// Looks for reasoning in what a prompt says when thinking is on and not when it is off, and in
 /// what it always says if a marker's name leaves no doubt.
 pub(crate) fn reasoning(prober: &TurnProber<'_>) -> Option<DescribedReasoning> {
-    let text = |mode| prober.prompt(Situation::Question, mode).ok();
+    let text = |mode| prober.prompt(PrecedingMessages::Question, mode).ok();
     let on = text(ThinkingMode::On)?;
     let off = text(ThinkingMode::Off).map_or_else(String::new, |turn| turn.text().to_owned());
     let instructions = on.text().strip_suffix(on.tail()).unwrap_or_default();
@@ -66,7 +66,9 @@ pub(crate) fn calls(
     special_tokens: &[String],
 ) -> Option<CallShape> {
     prober.offer(tools);
-    let prompt = prober.prompt(Situation::Question, ThinkingMode::Unset).ok();
+    let prompt = prober
+        .prompt(PrecedingMessages::Question, ThinkingMode::Unset)
+        .ok();
     prober.offer(Vec::new());
     let instructions = prompt.as_ref().map_or("", |turn| turn.text());
     if let Some((open, close)) = pairs(instructions)

@@ -8,7 +8,7 @@ use super::advice::how_to_give;
 use super::sample_turns::SampleTurns;
 use super::turn;
 use super::turn_headers::TurnHeaders;
-use super::turn_prober::{Situation, ThinkingMode, TurnProber};
+use super::turn_prober::{PrecedingMessages, ThinkingMode, TurnProber};
 
 /// A token that the chat template writes into a turn of the assistant or at its end, and that nobody
 /// has given: what the model really writes is not known without it.
@@ -86,7 +86,7 @@ fn written(
     let mut texts = Vec::new();
     for turn in turns.all() {
         for mode in ThinkingMode::ALL {
-            let rendered = prober.turn(Situation::Question, &turn, mode).ok();
+            let rendered = prober.turn(PrecedingMessages::Question, &turn, mode).ok();
             texts.push(rendered.map(|turn| turn.tail().to_owned()));
         }
     }

@@ -10,9 +10,9 @@ use crate::format::{
 use crate::value::Value;
 
 use super::call_probe::CallWords;
-use super::conversations::{Script, shapes};
+use super::conversations::{LabeledConversation, shapes};
 use super::definitions;
-use super::line_up::calls_at;
+use super::infer_format::calls_at;
 use super::turn_prober::{ThinkingMode, TurnProber};
 
 /// A slot in a rendering.
@@ -26,7 +26,7 @@ struct Found {
 }
 
 /// The rows of a template's conversations.
-pub(super) struct Rows<'a, 't> {
+pub(super) struct PassageFinder<'a, 't> {
     prober: &'a mut TurnProber<'t>,
     words: CallWords,
     /// Definitions that are no values, and how many they are.
@@ -46,14 +46,14 @@ pub(super) struct Passages {
     pub(super) wording: Option<Wording>,
 }
 
-impl Rows<'_, '_> {
+impl PassageFinder<'_, '_> {
     /// Looks at conversations of every kind.
     pub(super) fn of(
         prober: &mut TurnProber<'_>,
         words: CallWords,
         calls: Option<Node>,
     ) -> Passages {
-        let mut rows = Rows {
+        let mut rows = PassageFinder {
             prober,
             words,
             tool_texts: Vec::new(),
@@ -68,13 +68,13 @@ impl Rows<'_, '_> {
         found
     }
 
-    fn script(&self, shape: &str) -> Script {
-        Script::of(self.prober, &self.words, shape)
+    fn script(&self, shape: &str) -> LabeledConversation {
+        LabeledConversation::of(self.prober, &self.words, shape)
     }
 
     /// A question, behind a system's text where only that shows the tools that are offered.
-    fn question(&self) -> Script {
-        let shows_tools = |question: &Script| {
+    fn question(&self) -> LabeledConversation {
+        let shows_tools = |question: &LabeledConversation| {
             let text = self.prober.plain(&question.messages);
             text.is_some_and(|text| self.holds_tool_words(&text))
         };
@@ -105,11 +105,11 @@ impl Rows<'_, '_> {
 
     /// Whether definitions that are values are all that a template writes of tools: names and descriptions may also
     /// stand apart from them, and descriptions may be changed.
-    fn are_all(&self, question: &Script) -> bool {
+    fn are_all(&self, question: &LabeledConversation) -> bool {
         let Some(text) = self.prober.plain(&question.messages) else {
             return true;
         };
-        let Some(row) = self.row(&text, question, None) else {
+        let Some(row) = self.slots_in_order(&text, question, None) else {
             return false;
         };
         let mut at = 0;
@@ -140,9 +140,9 @@ impl Rows<'_, '_> {
         let Some(text) = self.prober.plain(&script.messages) else {
             return;
         };
-        if self.row(&text, &script, None).is_none() {
+        if self.slots_in_order(&text, &script, None).is_none() {
             self.found.calls = Some(Node::choice(vec![with_id(calls.clone()), calls.clone()]));
-            if self.row(&text, &script, None).is_none() {
+            if self.slots_in_order(&text, &script, None).is_none() {
                 self.found.calls = Some(calls);
             }
         }
@@ -193,7 +193,7 @@ impl Rows<'_, '_> {
             true => self.tool_text(&text, &script, mode, is_prompt),
             false => None,
         };
-        let Some(found) = self.row(&text, &script, definitions) else {
+        let Some(found) = self.slots_in_order(&text, &script, definitions) else {
             return;
         };
         let mut before: Option<Found> = None;
@@ -240,7 +240,7 @@ impl Rows<'_, '_> {
     fn tool_text(
         &mut self,
         text: &str,
-        script: &Script,
+        script: &LabeledConversation,
         mode: ThinkingMode,
         is_prompt: bool,
     ) -> Option<(usize, usize)> {
@@ -260,10 +260,10 @@ impl Rows<'_, '_> {
     }
 
     /// The slots of a rendering, in the order of the text. `None` if not all is understood.
-    fn row(
+    fn slots_in_order(
         &self,
         text: &str,
-        script: &Script,
+        script: &LabeledConversation,
         definitions: Option<(usize, usize)>,
     ) -> Option<Vec<Found>> {
         let mut texts = said(text, script)?;
@@ -328,7 +328,12 @@ impl Rows<'_, '_> {
     }
 
     /// Where so many calls stand in a text.
-    fn calls_in(&self, text: &str, script: &Script, count: usize) -> Option<(usize, usize)> {
+    fn calls_in(
+        &self,
+        text: &str,
+        script: &LabeledConversation,
+        count: usize,
+    ) -> Option<(usize, usize)> {
         let calls = self.found.calls.as_ref()?;
         let names = self.words.names.iter().chain(&self.words.keys);
         let first = names.filter_map(|word| text.find(word.as_str())).min()?;
@@ -390,7 +395,7 @@ impl Rows<'_, '_> {
 }
 
 /// What is said in a text, but for calls. `None` if something is said twice.
-fn said(text: &str, script: &Script) -> Option<Vec<Found>> {
+fn said(text: &str, script: &LabeledConversation) -> Option<Vec<Found>> {
     let mut found = Vec::new();
     let words = script.words.iter();
     for (word, slot, number) in words.filter(|word| word.1 != ConversationSlot::Calls) {

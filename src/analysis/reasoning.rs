@@ -9,7 +9,7 @@ use super::outputs::{self, ModelOutput};
 use super::reasoning_inference::{ReasoningMarkers, cuts_off, infer};
 use super::sample_turns::SampleTurns;
 use super::turn_headers::TurnHeaders;
-use super::turn_prober::{Situation, ThinkingMode, TurnProber};
+use super::turn_prober::{PrecedingMessages, ThinkingMode, TurnProber};
 use crate::markers::{self, closing_marker, common_prefix, is_pair, pieces, shared_start};
 
 /// How reasoning is written.
@@ -62,7 +62,7 @@ impl ReasoningContext {
         next: &str,
     ) -> Option<ReasoningContext> {
         for mode in [ThinkingMode::On, ThinkingMode::Unset] {
-            let body = headers.turn(prober, Situation::Question, assistant, mode);
+            let body = headers.turn(prober, PrecedingMessages::Question, assistant, mode);
             let Some((before, rest)) = body.as_deref().and_then(|body| body.split_once(reasoning))
             else {
                 continue;
@@ -106,7 +106,7 @@ impl ObservedReasoning {
             || ReasoningContext::of(prober, headers, &turns.thoughtful, thought, &turns.word);
         let of_call = |call| {
             let assistant = turns.thoughtful_call(call);
-            let turn = prober.turn(Situation::Question, &assistant, ThinkingMode::On);
+            let turn = prober.turn(PrecedingMessages::Question, &assistant, ThinkingMode::On);
             let next = call.first_word(turn.ok()?.tail());
             ReasoningContext::of(prober, headers, &assistant, thought, next)
         };
@@ -168,7 +168,12 @@ fn around_plain(
     headers: &TurnHeaders,
     turns: &SampleTurns,
 ) -> Option<(String, String)> {
-    let body = headers.turn(prober, Situation::Question, &turns.plain, ThinkingMode::On)?;
+    let body = headers.turn(
+        prober,
+        PrecedingMessages::Question,
+        &turns.plain,
+        ThinkingMode::On,
+    )?;
     let (before, behind) = body.split_once(&turns.word)?;
     Some((before.to_owned(), behind.to_owned()))
 }
@@ -193,7 +198,7 @@ pub(super) fn find(
     if let Some(open) = open.as_deref() {
         headers.shorten(open.trim());
     }
-    let remainders = headers.prompt_remainders(prober, &[Situation::Question]);
+    let remainders = headers.prompt_remainders(prober, &[PrecedingMessages::Question]);
     let opens = |rest: &String| {
         open.as_deref()
             .is_some_and(|open| rest.contains(open.trim()))
@@ -202,7 +207,11 @@ pub(super) fn find(
         let close = close.as_deref();
         close.is_some_and(|close| rest.contains(close.trim()))
     };
-    let past = prober.past_turn(Situation::Question, &turns.thoughtful, ThinkingMode::On);
+    let past = prober.past_turn(
+        PrecedingMessages::Question,
+        &turns.thoughtful,
+        ThinkingMode::On,
+    );
     Some(ReasoningShape {
         certainty,
         keys: keys(prober, observed, turns),
@@ -225,7 +234,7 @@ fn unseen_markers(
     template: &ChatTemplate,
     headers: &TurnHeaders,
 ) -> Option<(ReasoningMarkers, Certainty)> {
-    let remainders = headers.prompt_remainders(prober, &[Situation::Question]);
+    let remainders = headers.prompt_remainders(prober, &[PrecedingMessages::Question]);
     if let Some(markers) = infer(prober, &template.jinja, &remainders) {
         return Some((markers, Certainty::Inferred));
     }
@@ -248,7 +257,7 @@ fn keys(prober: &TurnProber<'_>, observed: &ObservedReasoning, turns: &SampleTur
 
 /// The marker that opens reasoning, if every turn and every prompt begins with it.
 fn opener_in_header(headers: &TurnHeaders, close: &str) -> Option<String> {
-    let header = headers.header(Situation::Question, ThinkingMode::On);
+    let header = headers.header(PrecedingMessages::Question, ThinkingMode::On);
     let closing = markers::markers(close).last()?;
     let pieces: Vec<&str> = pieces(header).collect();
     let at = pieces.iter().rposition(|piece| is_pair(piece, closing))?;

@@ -1,7 +1,7 @@
 //! The markers of reasoning that is never rendered.
 
 use super::assistant_turn::AssistantTurn;
-use super::turn_prober::{Situation, ThinkingMode, TurnProber};
+use super::turn_prober::{PrecedingMessages, ThinkingMode, TurnProber};
 use crate::markers::lexicon::unmarked;
 use crate::markers::{self, core, is_pair, mirrored, thinks};
 
@@ -104,10 +104,10 @@ fn pair_in(rest: &str) -> Option<ReasoningMarkers> {
 /// The marker with which one prompt ends, and the one with which another goes on and ends.
 fn closed_in_another(remainders: &[&str]) -> Option<ReasoningMarkers> {
     remainders.iter().find_map(|opened| {
-        let open = markers::units(opened).pop()?;
+        let open = markers::markers_or_whole(opened).pop()?;
         let closed = remainders.iter().find_map(|rest| {
             let rest = rest.trim().strip_prefix(opened.trim())?;
-            Some(markers::units(rest)).filter(|units| units.len() == 1)
+            Some(markers::markers_or_whole(rest)).filter(|units| units.len() == 1)
         })?;
         Some(ReasoningMarkers::both(open, closed.concat()))
     })
@@ -171,7 +171,7 @@ pub(super) fn cuts_off(prober: &TurnProber<'_>, marker: &str) -> bool {
     let marker = &unmarked(marker);
     let keeps = |between: &str, word: &str| {
         let assistant = AssistantTurn::content(&format!("{before}{between}{after}"));
-        let turn = prober.past_turn(Situation::Question, &assistant, ThinkingMode::Unset);
+        let turn = prober.past_turn(PrecedingMessages::Question, &assistant, ThinkingMode::Unset);
         turn.is_ok_and(|turn| turn.tail().contains(word))
     };
     keeps(marker, &after) && !keeps(marker, &before) && keeps(" ", &before)

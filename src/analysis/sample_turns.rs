@@ -2,7 +2,7 @@
 
 use super::assistant_turn::AssistantTurn;
 use super::call_probe::CallProbe;
-use super::turn_prober::{RenderedTurn, Situation, ThinkingMode, TurnProber};
+use super::turn_prober::{PrecedingMessages, RenderedTurn, ThinkingMode, TurnProber};
 
 /// The turns that findings are made from, and the words in them.
 pub(super) struct SampleTurns {
@@ -55,7 +55,7 @@ impl SampleTurns {
     pub(super) fn are_silent(&self, prober: &TurnProber<'_>) -> bool {
         let words = [&self.word, &self.thought];
         let turns = [&self.plain, &self.thoughtful];
-        let modes = Situation::ALL
+        let modes = PrecedingMessages::ALL
             .into_iter()
             .flat_map(|situation| ThinkingMode::ALL.map(|mode| (situation, mode)));
         let mut rendered = modes
@@ -75,7 +75,7 @@ impl SampleTurns {
     /// is one.
     pub(super) fn renders_reasoning(&self, prober: &mut TurnProber<'_>) -> bool {
         let words = [self.thought.as_str(), &self.word];
-        let found = prober.find_input_form(Situation::Question, &self.thoughtful, &words);
+        let found = prober.find_input_form(PrecedingMessages::Question, &self.thoughtful, &words);
         matches!(found, Ok(true))
     }
 }

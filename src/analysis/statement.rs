@@ -6,7 +6,7 @@ use crate::format::{Dialect, Node, Slot, shown};
 use crate::value::{Value, object};
 
 use super::call_parts::{CallKeys, CallParts};
-use super::call_shape::row;
+use super::call_shape::slot_sequence;
 use super::certainty::Certainty;
 use super::content::ContentShape;
 use super::findings::Findings;
@@ -283,7 +283,7 @@ fn of_section(open: &str, close: &str) -> Option<String> {
 
 /// Slots as words in a text.
 fn in_words(text: &str) -> String {
-    let words = row(text).into_iter().map(|node| match node {
+    let words = slot_sequence(text).into_iter().map(|node| match node {
         Node::Literal(text) => text,
         Node::Slot(Slot::Index) => "NUMBER".to_owned(),
         node => node.to_string(),

@@ -5,7 +5,7 @@ use crate::format::after_headers;
 
 use super::assistant_turn::AssistantTurn;
 use super::turn_headers::TurnHeaders;
-use super::turn_prober::{RenderedTurn, Situation, ThinkingMode, TurnProber};
+use super::turn_prober::{PrecedingMessages, RenderedTurn, ThinkingMode, TurnProber};
 use crate::markers::{self, dedup, shared_start};
 
 /// How a turn of the assistant begins and ends.
@@ -65,14 +65,17 @@ pub(super) fn find(
     word: &str,
     content_close: &[String],
 ) -> TurnShape {
-    let (seams, before_seams) = (headers.seams(), headers.before_seams());
+    let (seams, before_seams) = (
+        headers.markers_before_space(),
+        headers.markers_before_header(),
+    );
     let mut headers = headers.headers(prober);
     let after = |turn: Result<RenderedTurn, RenderError>| {
         let turn = turn.ok();
         let behind = turn.as_ref().and_then(|turn| turn.tail().rsplit_once(word));
         behind.map_or_else(String::new, |(_, behind)| behind.to_owned())
     };
-    let (situation, mode) = (Situation::Question, ThinkingMode::Unset);
+    let (situation, mode) = (PrecedingMessages::Question, ThinkingMode::Unset);
     let last = after(prober.turn(situation, assistant, mode));
     let past = after(prober.past_turn(situation, assistant, mode));
     // What closes the content comes before what ends the turn, if anything else ends it.
@@ -98,11 +101,11 @@ pub(super) fn find(
     if let Some(next) = next_header.as_deref().map(str::trim_start) {
         // A header that is always written shows as a whole only where no message stands before it.
         let ends_next = |header: &&mut String| next.trim_end().ends_with(header.trim());
-        let has_next = |situation: &Situation| match prober.prompt(*situation, mode) {
+        let has_next = |situation: &PrecedingMessages| match prober.prompt(*situation, mode) {
             Ok(prompt) => prompt.tail().contains(next.trim_end()),
             Err(_) => true,
         };
-        if Situation::ALL.iter().all(has_next) {
+        if PrecedingMessages::ALL.iter().all(has_next) {
             headers
                 .iter_mut()
                 .filter(ends_next)
@@ -140,7 +143,7 @@ fn always_written<'t>(last: &'t str, past: &str, before: &str, headers: &[String
     let own = last[shared_start(last, past).len()..].trim();
     let holds_header = headers.iter().any(|header| own.contains(header.trim()));
     match before.trim_end().ends_with(own) && markers::are_markers(own) && !holds_header {
-        true => markers::units(own),
+        true => markers::markers_or_whole(own),
         false => Vec::new(),
     }
 }
@@ -162,13 +165,13 @@ fn start_of_words(text: &str) -> Option<usize> {
 fn ends<'t>(last: &'t str, past: &'t str) -> Vec<&'t str> {
     let shared = shared_start(last, past);
     if !shared.trim().is_empty() {
-        return markers::units(shared);
+        return markers::markers_or_whole(shared);
     }
     // Each ends in its own way; the past one perhaps where the next message begins.
     let own = [last, past].map(|tail| markers::markers(tail).next());
     let own: Vec<&str> = own.into_iter().flatten().collect();
     match own.is_empty() {
-        true => markers::units(last),
+        true => markers::markers_or_whole(last),
         false => own,
     }
 }
@@ -186,7 +189,7 @@ pub(super) fn answer_marker(
         .iter()
         .map(|end| markers::markers(end).last().unwrap_or(end));
     let is_ended = |behind: &str| last.clone().any(|end| behind.contains(end));
-    let turn = prober.turn(Situation::Question, assistant, ThinkingMode::Unset);
+    let turn = prober.turn(PrecedingMessages::Question, assistant, ThinkingMode::Unset);
     let (_, behind) = turn.as_ref().ok()?.tail().rsplit_once(word)?;
     let call = prober.answered_call()?;
     if is_ended(behind) && is_ended(&call.behind) {

@@ -1,14 +1,14 @@
 //! What stands between a message and the turn of the assistant that follows it.
 
 use super::assistant_turn::AssistantTurn;
-use super::turn_prober::{RenderedTurn, Situation, ThinkingMode, TurnProber};
+use super::turn_prober::{PrecedingMessages, RenderedTurn, ThinkingMode, TurnProber};
 use crate::markers::lexicon::unmarked;
 use crate::markers::{self, common_prefix, shared_end, thinks};
 
 /// What stands between the message before a turn and the turn, in a situation and a mode.
 #[derive(Debug, Clone)]
 struct TurnHeader {
-    situation: Situation,
+    situation: PrecedingMessages,
     mode: ThinkingMode,
     /// In a conversation that goes on with the turn.
     in_conversation: String,
@@ -27,7 +27,7 @@ impl TurnHeaders {
     /// one of text alone, which is the word.
     pub(crate) fn of(prober: &TurnProber<'_>, turns: &[AssistantTurn], word: &str) -> TurnHeaders {
         let mut headers = Vec::new();
-        for situation in Situation::ALL {
+        for situation in PrecedingMessages::ALL {
             let modes = ThinkingMode::ALL.iter();
             let mut found: Vec<TurnHeader> = modes
                 .filter_map(|&mode| TurnHeader::of(prober, turns, word, situation, mode))
@@ -43,12 +43,12 @@ impl TurnHeaders {
     }
 
     /// What stands before a turn in a situation and a mode.
-    pub(crate) fn header(&self, situation: Situation, mode: ThinkingMode) -> &str {
+    pub(crate) fn header(&self, situation: PrecedingMessages, mode: ThinkingMode) -> &str {
         let found = self.find(situation, mode);
         found.map_or("", |header| header.in_conversation.as_str())
     }
 
-    fn find(&self, situation: Situation, mode: ThinkingMode) -> Option<&TurnHeader> {
+    fn find(&self, situation: PrecedingMessages, mode: ThinkingMode) -> Option<&TurnHeader> {
         let in_situation = || self.0.iter().filter(|header| header.situation == situation);
         let exact = in_situation().find(|header| header.mode == mode);
         exact.or_else(|| in_situation().next())
@@ -58,7 +58,7 @@ impl TurnHeaders {
     pub(crate) fn body<'a>(
         &self,
         tail: &'a str,
-        situation: Situation,
+        situation: PrecedingMessages,
         mode: ThinkingMode,
     ) -> &'a str {
         let Some(header) = self.find(situation, mode) else {
@@ -86,7 +86,7 @@ impl TurnHeaders {
     pub(super) fn turn(
         &self,
         prober: &TurnProber<'_>,
-        situation: Situation,
+        situation: PrecedingMessages,
         assistant: &AssistantTurn,
         mode: ThinkingMode,
     ) -> Option<String> {
@@ -99,7 +99,7 @@ impl TurnHeaders {
         &self,
         prompt: &RenderedTurn,
         tail: &'a str,
-        situation: Situation,
+        situation: PrecedingMessages,
         mode: ThinkingMode,
     ) -> &'a str {
         let body = self.body(tail, situation, mode);
@@ -110,7 +110,7 @@ impl TurnHeaders {
     }
 
     /// Whether prompts say more before a turn than conversations do.
-    pub(crate) fn differ(&self, situation: Situation, mode: ThinkingMode) -> bool {
+    pub(crate) fn differ(&self, situation: PrecedingMessages, mode: ThinkingMode) -> bool {
         let mut in_situation = self.0.iter().filter(|header| header.situation == situation);
         in_situation.any(|header| header.mode == mode && header.in_conversation != header.in_prompt)
     }
@@ -147,7 +147,7 @@ impl TurnHeaders {
     pub(crate) fn prompt_remainders(
         &self,
         prober: &TurnProber<'_>,
-        situations: &[Situation],
+        situations: &[PrecedingMessages],
     ) -> Vec<String> {
         let mut remainders = Vec::new();
         for header in self
@@ -177,7 +177,7 @@ impl TurnHeaders {
     }
 
     pub(crate) fn all_prompt_remainders(&self, prober: &TurnProber<'_>) -> Vec<String> {
-        self.prompt_remainders(prober, &Situation::ALL)
+        self.prompt_remainders(prober, &PrecedingMessages::ALL)
     }
 
     /// The shortest texts after which a turn begins, in all situations.
@@ -200,13 +200,16 @@ impl TurnHeaders {
 
     /// The last markers before the places where conversations go on with other white space than prompts do: a model that
     /// is given a conversation up to there writes the rest of the header itself.
-    pub(super) fn seams(&self) -> Vec<String> {
-        self.0.iter().filter_map(TurnHeader::seam).collect()
+    pub(super) fn markers_before_space(&self) -> Vec<String> {
+        self.0
+            .iter()
+            .filter_map(TurnHeader::marker_before_space)
+            .collect()
     }
 
     /// The last markers before the words behind which conversations go on with other white space than prompts do, where
     /// nothing else stands between: a model that is given a conversation up to there writes the whole header itself.
-    pub(super) fn before_seams(&self) -> Vec<String> {
+    pub(super) fn markers_before_header(&self) -> Vec<String> {
         let seams = self.0.iter().filter(|header| {
             let shared = header.shared();
             header.differs_in_space() && markers::markers(shared).next().is_none()
@@ -222,7 +225,7 @@ impl TurnHeader {
         prober: &TurnProber<'_>,
         turns: &[AssistantTurn],
         word: &str,
-        situation: Situation,
+        situation: PrecedingMessages,
         mode: ThinkingMode,
     ) -> Option<TurnHeader> {
         let prompt = prober.prompt(situation, mode).ok()?;
@@ -230,8 +233,8 @@ impl TurnHeader {
         // After a tool's answer some templates begin one kind of turn and go on with another: the
         // text says where the turn begins.
         let turns = match situation {
-            Situation::AfterTool => &turns[..1],
-            Situation::Question | Situation::SecondQuestion => turns,
+            PrecedingMessages::AfterTool => &turns[..1],
+            PrecedingMessages::Question | PrecedingMessages::SecondQuestion => turns,
         };
         let rendered = turns.iter();
         let rendered: Vec<_> = rendered
@@ -300,7 +303,7 @@ impl TurnHeader {
 
 impl TurnHeader {
     /// The last marker before the place where a conversation goes on with other white space than a prompt does.
-    fn seam(&self) -> Option<String> {
+    fn marker_before_space(&self) -> Option<String> {
         from_last_marker(self.shared()).filter(|_| self.differs_in_space())
     }
 

@@ -22,7 +22,7 @@ const MAX_TURN: usize = 1 << 14;
 
 /// What comes before the assistant's turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Situation {
+pub(crate) enum PrecedingMessages {
     /// A question.
     Question,
     /// A question, a call, and what the tool answered.
@@ -31,11 +31,11 @@ pub(crate) enum Situation {
     SecondQuestion,
 }
 
-impl Situation {
-    pub(crate) const ALL: [Situation; 3] = [
-        Situation::Question,
-        Situation::SecondQuestion,
-        Situation::AfterTool,
+impl PrecedingMessages {
+    pub(crate) const ALL: [PrecedingMessages; 3] = [
+        PrecedingMessages::Question,
+        PrecedingMessages::SecondQuestion,
+        PrecedingMessages::AfterTool,
     ];
 }
 
@@ -249,7 +249,7 @@ impl<'t> TurnProber<'t> {
     }
 
     /// Whether words of probes have got into a finding.
-    pub(crate) fn leaks(&self, finding: &Value) -> bool {
+    pub(crate) fn contains_probe_words(&self, finding: &Value) -> bool {
         self.holds_words(&json::write(finding))
     }
 
@@ -257,7 +257,7 @@ impl<'t> TurnProber<'t> {
     /// now on these are [marked](Lexicon::mark) in all that is rendered.
     pub(super) fn learn_markers(&mut self, turns: &[AssistantTurn]) {
         let mut texts = Vec::new();
-        for situation in Situation::ALL {
+        for situation in PrecedingMessages::ALL {
             for mode in ThinkingMode::ALL {
                 let rendered = turns.iter().map(|turn| self.turn(situation, turn, mode));
                 let prompt = self.prompt(situation, mode);
@@ -287,7 +287,7 @@ impl<'t> TurnProber<'t> {
     /// first refusal back if no form is rendered.
     pub(crate) fn find_input_form(
         &mut self,
-        situation: Situation,
+        situation: PrecedingMessages,
         assistant: &AssistantTurn,
         words: &[&str],
     ) -> Result<bool, RenderError> {
@@ -319,7 +319,7 @@ impl<'t> TurnProber<'t> {
     /// (`{&#34;name&#34;`). No model is trained to write either, but where all of a call is as Python prints it.
     fn prefer_arguments_as_text(
         &mut self,
-        situation: Situation,
+        situation: PrecedingMessages,
         assistant: &AssistantTurn,
         with_object: &str,
     ) {
@@ -342,7 +342,7 @@ impl<'t> TurnProber<'t> {
     /// without anything to say leaves them out. What opens calls has to be the same as beside a text.
     fn prefer_no_content(
         &mut self,
-        situation: Situation,
+        situation: PrecedingMessages,
         assistant: &AssistantTurn,
         with_empty: &str,
         words: &[&str],
@@ -384,7 +384,7 @@ impl<'t> TurnProber<'t> {
     /// The prompt for a turn, and where what comes before the turn ends.
     pub(crate) fn prompt(
         &self,
-        situation: Situation,
+        situation: PrecedingMessages,
         mode: ThinkingMode,
     ) -> Result<RenderedTurn, RenderError> {
         let probe = self.probe(self.before(situation), mode).prompt();
@@ -394,7 +394,7 @@ impl<'t> TurnProber<'t> {
     /// The conversation before the turn, without the beginning of an answer.
     pub(crate) fn no_prompt(
         &self,
-        situation: Situation,
+        situation: PrecedingMessages,
         mode: ThinkingMode,
     ) -> Result<RenderedTurn, RenderError> {
         let probe = self.probe(self.before(situation), mode);
@@ -404,7 +404,7 @@ impl<'t> TurnProber<'t> {
     /// A conversation that ends with the assistant's turn.
     pub(crate) fn turn(
         &self,
-        situation: Situation,
+        situation: PrecedingMessages,
         assistant: &AssistantTurn,
         mode: ThinkingMode,
     ) -> Result<RenderedTurn, RenderError> {
@@ -422,7 +422,7 @@ impl<'t> TurnProber<'t> {
     /// The assistant's turn up to the messages that follow it, if there are any.
     fn turn_before(
         &self,
-        situation: Situation,
+        situation: PrecedingMessages,
         assistant: &AssistantTurn,
         mode: ThinkingMode,
         next: Vec<Value>,
@@ -441,7 +441,7 @@ impl<'t> TurnProber<'t> {
     /// A conversation in which the assistant's turn is followed by another question.
     pub(crate) fn past_turn(
         &self,
-        situation: Situation,
+        situation: PrecedingMessages,
         assistant: &AssistantTurn,
         mode: ThinkingMode,
     ) -> Result<RenderedTurn, RenderError> {
@@ -452,7 +452,7 @@ impl<'t> TurnProber<'t> {
     /// A call, with and without a tool's answer to it.
     pub(super) fn answered_call(&self) -> Option<AnsweredCall> {
         let value = self.words.value.as_str();
-        let mut messages = self.before(Situation::AfterTool);
+        let mut messages = self.before(PrecedingMessages::AfterTool);
         let answered = self.plain(&messages);
         messages.pop();
         let called = self.plain(&messages);
@@ -474,7 +474,7 @@ impl<'t> TurnProber<'t> {
         let mut bare = assistant.clone();
         bare.reasoning = None;
         let reads = |key: &&str| {
-            let mut messages = self.before(Situation::Question);
+            let mut messages = self.before(PrecedingMessages::Question);
             messages.push(with(self.message(&bare), key, thought));
             let probe = self.probe(messages, ThinkingMode::On).without_aliases();
             self.render(&probe).is_ok_and(|text| text.contains(thought))
@@ -483,7 +483,11 @@ impl<'t> TurnProber<'t> {
         keys.filter(reads).map(str::to_owned).collect()
     }
 
-    fn rendered(&self, probe: &Probe, situation: Situation) -> Result<RenderedTurn, RenderError> {
+    fn rendered(
+        &self,
+        probe: &Probe,
+        situation: PrecedingMessages,
+    ) -> Result<RenderedTurn, RenderError> {
         let text = self.render(probe)?;
         let text = match self.lexicon.is_empty() {
             true => text,
@@ -504,17 +508,17 @@ impl<'t> TurnProber<'t> {
     }
 
     /// Where the text of the message before the turn ends.
-    fn end_of_message(&self, text: &str, situation: Situation) -> usize {
+    fn end_of_message(&self, text: &str, situation: PrecedingMessages) -> usize {
         let word = match situation {
-            Situation::AfterTool => &self.words.result,
-            Situation::Question | Situation::SecondQuestion => &self.words.question,
+            PrecedingMessages::AfterTool => &self.words.result,
+            PrecedingMessages::Question | PrecedingMessages::SecondQuestion => &self.words.question,
         };
         text.rfind(word).map_or(text.len(), |at| at + word.len())
     }
 
     /// How much of what follows the message before the turn defines the tools: some templates write
     /// them there.
-    fn tools_behind_message(&self, tail: &str, situation: Situation) -> usize {
+    fn tools_behind_message(&self, tail: &str, situation: PrecedingMessages) -> usize {
         let description = |tool: &Value| {
             let function = tool.get("function")?;
             Some(function.get("description")?.as_str()?.to_owned())
@@ -553,17 +557,17 @@ impl<'t> TurnProber<'t> {
     }
 
     /// The messages before the turn.
-    fn before(&self, situation: Situation) -> Vec<Value> {
+    fn before(&self, situation: PrecedingMessages) -> Vec<Value> {
         let words = &self.words;
         let question = message("user", &words.question);
         match situation {
-            Situation::Question => vec![question],
-            Situation::SecondQuestion => vec![
+            PrecedingMessages::Question => vec![question],
+            PrecedingMessages::SecondQuestion => vec![
                 message("user", &words.first),
                 message("assistant", &words.answer),
                 question,
             ],
-            Situation::AfterTool => {
+            PrecedingMessages::AfterTool => {
                 let key = String::from("key");
                 let tool_call = ToolCall::new(&words.tool, [(key, words.value.as_str().into())]);
                 let id = self.input_form.id_shape.id(&tool_call.name, 0);

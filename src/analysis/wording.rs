@@ -64,12 +64,12 @@ enum Level {
 /// A kind of member, beside references: as the first, and as the last of three.
 struct Seen {
     kind: usize,
-    first: (String, Vec<Row>),
-    last: (String, Vec<Row>),
+    first: (String, Vec<ListMembers>),
+    last: (String, Vec<ListMembers>),
 }
 
 /// The members of a list in a text: for each that is written, its number, where it begins and ends, and its pieces.
-struct Row {
+struct ListMembers {
     /// Where what stands before the list begins, and where what stands behind it ends.
     outside: (usize, usize),
     members: Vec<(usize, usize, usize, Vec<WordingPiece>)>,
@@ -245,7 +245,7 @@ impl Finder<'_, '_> {
         tools: &[Defined],
         base: &[usize],
         inside: &[usize],
-    ) -> Option<(String, Vec<Row>)> {
+    ) -> Option<(String, Vec<ListMembers>)> {
         let (text, parts) = self.rendered(tools)?;
         let rows = self.rows(&text, &parts, base, inside)?;
         Some((text, rows))
@@ -266,9 +266,9 @@ impl Finder<'_, '_> {
         parts: &[Written],
         base: &[usize],
         inside: &[usize],
-    ) -> Option<Vec<Row>> {
+    ) -> Option<Vec<ListMembers>> {
         let own = base.len() + 1;
-        let mut rows: Vec<Row> = Vec::new();
+        let mut rows: Vec<ListMembers> = Vec::new();
         // Of each member, how many lists have been gone through.
         let mut counts = [0; 3];
         let mut at = 0;
@@ -298,7 +298,7 @@ impl Finder<'_, '_> {
                 end += length;
             }
             let behind = parts.get(end).map_or(text.len(), |part| part.start);
-            rows.push(Row {
+            rows.push(ListMembers {
                 outside: (before, behind),
                 members,
             });

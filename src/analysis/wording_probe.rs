@@ -18,19 +18,19 @@ pub(super) struct Defined {
 /// Tools, with the words and values in them.
 pub(super) struct Definition {
     pub(super) tools: Vec<Value>,
-    parts: Vec<Part>,
+    parts: Vec<DefinitionPart>,
 }
 
 /// Something that a template may write of a definition.
-struct Part {
-    place: Place,
+struct DefinitionPart {
+    place: Owner,
     piece: WordingPiece,
     value: Value,
 }
 
 /// What a part belongs to.
 #[derive(Debug, Clone, Default)]
-struct Place {
+struct Owner {
     /// The number of its tool, that of the parameter within, and so on.
     path: Vec<usize>,
     /// The kinds of these.
@@ -83,14 +83,14 @@ impl Kinds {
         Some(definition)
     }
 
-    fn tool(&self, tool: &Defined, number: usize, parts: &mut Vec<Part>) -> Value {
+    fn tool(&self, tool: &Defined, number: usize, parts: &mut Vec<DefinitionPart>) -> Value {
         let kind = self.tools[tool.kind];
-        let path = Place::default().member(number, tool.kind);
+        let path = Owner::default().member(number, tool.kind);
         let mut function = object! {"name": &tool.name};
-        parts.push(Part::word(&path, &tool.name, WordingSlot::Name));
+        parts.push(DefinitionPart::word(&path, &tool.name, WordingSlot::Name));
         if kind.is_described {
             function.insert("description", tool.description.as_str());
-            parts.push(Part::word(
+            parts.push(DefinitionPart::word(
                 &path,
                 &tool.description,
                 WordingSlot::Description,
@@ -99,43 +99,51 @@ impl Kinds {
         if kind.parameters != ToolParameters::Missing {
             let (properties, required) = self.properties(&tool.members, &path, parts);
             let mut parameters = object! {"type": "object"};
-            parts.push(Part::json(
+            parts.push(DefinitionPart::json(
                 &path,
                 properties.clone(),
                 &["parameters", "properties"],
             ));
             parameters.insert("properties", properties);
             if !required.is_empty() || kind.parameters == ToolParameters::NoneRequired {
-                parts.push(Part::json(
+                parts.push(DefinitionPart::json(
                     &path,
                     required.clone(),
                     &["parameters", "required"],
                 ));
                 parameters.insert("required", required);
             }
-            parts.push(Part::json(&path, parameters.clone(), &["parameters"]));
+            parts.push(DefinitionPart::json(
+                &path,
+                parameters.clone(),
+                &["parameters"],
+            ));
             function.insert("parameters", parameters);
         }
-        parts.push(Part::json(&path, function.clone(), &[]));
+        parts.push(DefinitionPart::json(&path, function.clone(), &[]));
         let tool = object! {"type": "function", "function": function};
-        parts.push(Part::json(&path, tool.clone(), &[]));
+        parts.push(DefinitionPart::json(&path, tool.clone(), &[]));
         tool.into()
     }
 
     fn properties(
         &self,
         members: &[Defined],
-        path: &Place,
-        parts: &mut Vec<Part>,
+        path: &Owner,
+        parts: &mut Vec<DefinitionPart>,
     ) -> (Object, Vec<Value>) {
         let (mut properties, mut required) = (Object::new(), Vec::new());
         for (number, member) in members.iter().enumerate() {
             let kind = &self.parameters[member.kind];
             let path = path.member(number, member.kind);
-            parts.push(Part::word(&path, &member.name, WordingSlot::Name));
+            parts.push(DefinitionPart::word(&path, &member.name, WordingSlot::Name));
             let description = kind.is_described.then_some(member.description.as_str());
             if let Some(description) = description {
-                parts.push(Part::word(&path, description, WordingSlot::Description));
+                parts.push(DefinitionPart::word(
+                    &path,
+                    description,
+                    WordingSlot::Description,
+                ));
             }
             if kind.is_required {
                 required.push(Value::from(member.name.as_str()));
@@ -145,7 +153,7 @@ impl Kinds {
                 Holds::Values => {
                     let values = member.members.iter().enumerate().map(|(number, value)| {
                         let path = path.member(number, value.kind);
-                        parts.push(Part::word(&path, &value.name, WordingSlot::Value));
+                        parts.push(DefinitionPart::word(&path, &value.name, WordingSlot::Value));
                         Value::from(value.name.as_str())
                     });
                     Some(Members::Values(values.collect()))
@@ -158,35 +166,35 @@ impl Kinds {
             let schema = kind.schema(description, inner);
             for (key, value) in &schema {
                 let key = key.to_string_lossy();
-                parts.push(Part::json(&path, value.clone(), &[key.as_ref()]));
+                parts.push(DefinitionPart::json(&path, value.clone(), &[key.as_ref()]));
             }
-            parts.push(Part::json(&path, schema.clone(), &[]));
+            parts.push(DefinitionPart::json(&path, schema.clone(), &[]));
             properties.insert(member.name.as_str(), schema);
         }
         (properties, required)
     }
 }
 
-impl Place {
-    fn member(&self, number: usize, kind: usize) -> Place {
-        Place {
+impl Owner {
+    fn member(&self, number: usize, kind: usize) -> Owner {
+        Owner {
             path: [self.path.as_slice(), &[number]].concat(),
             kinds: [self.kinds.as_slice(), &[kind]].concat(),
         }
     }
 }
 
-impl Part {
-    fn word(place: &Place, word: &str, slot: WordingSlot) -> Part {
-        Part {
+impl DefinitionPart {
+    fn word(place: &Owner, word: &str, slot: WordingSlot) -> DefinitionPart {
+        DefinitionPart {
             place: place.clone(),
             piece: WordingPiece::Slot(slot),
             value: word.into(),
         }
     }
 
-    fn json(place: &Place, value: impl Into<Value>, keys: &[&str]) -> Part {
-        Part {
+    fn json(place: &Owner, value: impl Into<Value>, keys: &[&str]) -> DefinitionPart {
+        DefinitionPart {
             place: place.clone(),
             piece: WordingPiece::Json(keys.iter().map(|key| (*key).to_owned()).collect()),
             value: value.into(),

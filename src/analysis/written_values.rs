@@ -20,14 +20,14 @@ const SIGNS: [[&str; 2]; 2] = [[", ", ": "], [",", ":"]];
 /// The values that stand between the same texts.
 pub(super) struct WrittenValues {
     /// What stands before the key, between key and value, and behind the value.
-    pub(super) around: Around,
+    pub(super) around: PairDelimiters,
     /// How the values are written, those of some types one way and those of others another.
     pub(super) forms: Vec<ValueForm>,
 }
 
 /// What stands around a key and its value.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Around {
+pub(super) struct PairDelimiters {
     pub(super) open: String,
     pub(super) between: String,
     pub(super) close: String,
@@ -37,7 +37,7 @@ pub(super) struct Around {
 /// don't come out in a way that is known, nothing is told.
 pub(super) fn find(
     renderings: &CallRenderings<'_, '_>,
-    around: Around,
+    around: PairDelimiters,
     writing: ValueWriting,
 ) -> Vec<WrittenValues> {
     let words = &renderings.words;
@@ -62,7 +62,7 @@ pub(super) fn find(
     });
     match text {
         Some((between, writing)) => {
-            let around = Around {
+            let around = PairDelimiters {
                 between,
                 ..around.clone()
             };
@@ -89,7 +89,7 @@ pub(super) fn find(
         let own = call.as_ref();
         let own = own.and_then(|call| call.around(words, &before, &after[range.end..]));
         let (open, close) = own.unwrap_or_else(|| (around.open.clone(), around.close.clone()));
-        let around = Around {
+        let around = PairDelimiters {
             open,
             between: after[..range.start].to_owned(),
             close,
@@ -108,7 +108,12 @@ struct CallAround {
 impl CallAround {
     /// Takes what opens and closes an argument out of what stands before the key and behind it, where its value is
     /// one word.
-    fn of(words: &CallWords, around: &Around, before: &str, after: &str) -> Option<CallAround> {
+    fn of(
+        words: &CallWords,
+        around: &PairDelimiters,
+        before: &str,
+        after: &str,
+    ) -> Option<CallAround> {
         let (_, behind) = after.split_once(words.values[0].as_str())?;
         let close = around.close.replace(KEY_SLOT, &words.keys[0]);
         // Quotes stand around the value.
@@ -128,7 +133,12 @@ impl CallAround {
     }
 }
 
-fn add(all: &mut Vec<WrittenValues>, around: Around, kind: ValueType, writing: ValueWriting) {
+fn add(
+    all: &mut Vec<WrittenValues>,
+    around: PairDelimiters,
+    kind: ValueType,
+    writing: ValueWriting,
+) {
     let at = all.iter().position(|values| values.around == around);
     let at = at.unwrap_or_else(|| {
         all.push(WrittenValues {
@@ -203,14 +213,14 @@ fn text_form(
     plain: &ValueWriting,
     with: &impl Fn(Value) -> Option<String>,
 ) -> Option<(String, ValueWriting)> {
-    let (word, awkward) = (words.values[0].as_str(), words.awkward());
+    let (word, special) = (words.values[0].as_str(), words.needs_escaping());
     let after_plain = with(word.into())?;
     let (before, behind) = after_plain.split_once(word)?;
     if before.len() > LONGEST {
         return None;
     }
-    let after_awkward = with(awkward.as_str().into()).unwrap_or_default();
-    if holds_escaped(&after_awkward, &awkward) {
+    let after_special = with(special.as_str().into()).unwrap_or_default();
+    if holds_escaped(&after_special, &special) {
         let quote = before.chars().next_back()?;
         let between = before[..before.len() - quote.len_utf8()].to_owned();
         return match quote {
@@ -232,9 +242,9 @@ fn text_form(
         let between = before.strip_suffix(open.as_str())?;
         return Some((between.to_owned(), plain.clone()));
     }
-    let Some((before_awkward, behind_awkward)) = after_awkward.split_once(awkward.as_str()) else {
+    let Some((before_special, behind_special)) = after_special.split_once(special.as_str()) else {
         // What is neither written as it is nor with escapes is not understood.
-        return after_awkward
+        return after_special
             .is_empty()
             .then(|| (before.to_owned(), ValueWriting::Raw));
     };
@@ -245,8 +255,8 @@ fn text_form(
         // Quotes of texts alone, but no escapes.
         return Some((between.to_owned(), wrapped("\"", "\"", true)));
     }
-    let open = before_awkward.strip_prefix(before).unwrap_or_default();
-    let close = behind_awkward.strip_suffix(behind).unwrap_or_default();
+    let open = before_special.strip_prefix(before).unwrap_or_default();
+    let close = behind_special.strip_suffix(behind).unwrap_or_default();
     let writing = match open.is_empty() || close.is_empty() {
         true => ValueWriting::Raw,
         false => wrapped(open, close, false),
@@ -263,9 +273,9 @@ fn wrapped(open: &str, close: &str, always: bool) -> ValueWriting {
 }
 
 /// Whether a text holds another with escapes. Quotes don't count: the probe of a plain text shows these.
-fn holds_escaped(text: &str, awkward: &str) -> bool {
-    let as_json = json::write(&Value::from(awkward));
-    let in_python = awkward.replace('\\', "\\\\").replace('\n', "\\n");
+fn holds_escaped(text: &str, special: &str) -> bool {
+    let as_json = json::write(&Value::from(special));
+    let in_python = special.replace('\\', "\\\\").replace('\n', "\\n");
     let in_python = in_python.replace('\'', "\\'");
     let escaped = [as_json.trim_matches('"'), in_python.trim_matches('\'')];
     escaped.iter().any(|escaped| text.contains(escaped))

@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use minijinja::machinery::Token;
 
-use super::tags::{Part, parts};
+use super::tags::{TemplatePart, parts};
 
 /// A tag, or what is printed, with its expression.
 #[derive(Debug, Clone, PartialEq)]
@@ -29,12 +29,12 @@ pub(crate) struct Statement {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Expression {
     pub(crate) range: Range<usize>,
-    pub(crate) kind: Kind,
+    pub(crate) kind: ExpressionKind,
 }
 
 /// What kind of expression it is.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Kind {
+pub(crate) enum ExpressionKind {
     /// `a or b or c`
     Or(Vec<Expression>),
     /// `a and b and c`
@@ -83,11 +83,12 @@ impl Expression {
     /// What it consists of.
     pub(crate) fn children(&self) -> Vec<&Expression> {
         match &self.kind {
-            Kind::Or(all) | Kind::And(all) | Kind::Question(all) | Kind::Other(all) => {
-                all.iter().collect()
-            }
-            Kind::Not(inner) | Kind::Group(inner) => vec![inner],
-            Kind::Choice {
+            ExpressionKind::Or(all)
+            | ExpressionKind::And(all)
+            | ExpressionKind::Question(all)
+            | ExpressionKind::Other(all) => all.iter().collect(),
+            ExpressionKind::Not(inner) | ExpressionKind::Group(inner) => vec![inner],
+            ExpressionKind::Choice {
                 value,
                 condition,
                 otherwise,
@@ -96,14 +97,16 @@ impl Expression {
                 all.extend(otherwise.as_deref());
                 all
             }
-            Kind::Name(_) | Kind::Bool(_) | Kind::Text(_) => Vec::new(),
-            Kind::Attribute { of, .. } => vec![of],
-            Kind::Item { of, parts: more }
-            | Kind::Call {
+            ExpressionKind::Name(_) | ExpressionKind::Bool(_) | ExpressionKind::Text(_) => {
+                Vec::new()
+            }
+            ExpressionKind::Attribute { of, .. } => vec![of],
+            ExpressionKind::Item { of, parts: more }
+            | ExpressionKind::Call {
                 of,
                 arguments: more,
             }
-            | Kind::Filter {
+            | ExpressionKind::Filter {
                 of,
                 arguments: more,
                 ..
@@ -132,13 +135,13 @@ pub(crate) fn statements(jinja: &str) -> Result<Vec<Statement>, String> {
     let mut statements = Vec::new();
     for part in parts(jinja)? {
         match part {
-            Part::Text(_) => {}
-            Part::Print(range, tokens) => {
+            TemplatePart::Text(_) => {}
+            TemplatePart::Print(range, tokens) => {
                 let mut statement = Statement::of(range, "");
-                statement.expression = Reader::of(&tokens).whole();
+                statement.expression = ExpressionReader::of(&tokens).whole();
                 statements.push(statement);
             }
-            Part::Tag(range, tokens) => statements.push(tag(range, &tokens)),
+            TemplatePart::Tag(range, tokens) => statements.push(tag(range, &tokens)),
         }
     }
     Ok(statements)
@@ -169,17 +172,17 @@ fn tag(range: Range<usize>, tokens: &Tokens<'_>) -> Statement {
         Some(&rest[at + 1..])
     };
     match *keyword {
-        "if" | "elif" | "do" => statement.expression = Reader::of(rest).whole(),
+        "if" | "elif" | "do" => statement.expression = ExpressionReader::of(rest).whole(),
         "set" => {
             if let [(Token::Ident(name), _), (Token::Assign, _), ..] = rest {
                 statement.target = Some((*name).to_owned());
             }
             let value = behind(|token| matches!(token, Token::Assign));
-            statement.expression = value.and_then(|value| Reader::of(value).whole());
+            statement.expression = value.and_then(|value| ExpressionReader::of(value).whole());
         }
         "for" => {
             if let Some(rest) = behind(|token| matches!(token, Token::Ident("in"))) {
-                let mut reader = Reader::of(rest);
+                let mut reader = ExpressionReader::of(rest);
                 // An `if` behind it chooses among the items.
                 statement.expression = reader.or(0);
                 if reader.skip_word("if") {
@@ -213,15 +216,15 @@ fn is_arithmetic(token: &Token<'_>) -> bool {
     )
 }
 
-struct Reader<'r, 't> {
+struct ExpressionReader<'r, 't> {
     tokens: Peekable<std::slice::Iter<'r, (Token<'t>, Range<usize>)>>,
     /// Where the last token has ended.
     end: usize,
 }
 
-impl<'r, 't> Reader<'r, 't> {
+impl<'r, 't> ExpressionReader<'r, 't> {
     fn of(tokens: &'r Tokens<'t>) -> Self {
-        Reader {
+        ExpressionReader {
             tokens: tokens.iter().peekable(),
             end: 0,
         }
@@ -260,7 +263,7 @@ impl<'r, 't> Reader<'r, 't> {
         self.skip(|token| matches!(token, Token::Ident(name) if *name == word))
     }
 
-    fn made(&self, start: usize, kind: Kind) -> Expression {
+    fn made(&self, start: usize, kind: ExpressionKind) -> Expression {
         Expression {
             range: start..self.end,
             kind,
@@ -282,7 +285,7 @@ impl<'r, 't> Reader<'r, 't> {
             let value = Box::new(expression);
             expression = self.made(
                 start,
-                Kind::Choice {
+                ExpressionKind::Choice {
                     value,
                     condition,
                     otherwise,
@@ -293,18 +296,18 @@ impl<'r, 't> Reader<'r, 't> {
     }
 
     fn or(&mut self, depth: usize) -> Option<Expression> {
-        self.joined(depth, "or", Kind::Or, Self::and)
+        self.joined(depth, "or", ExpressionKind::Or, Self::and)
     }
 
     fn and(&mut self, depth: usize) -> Option<Expression> {
-        self.joined(depth, "and", Kind::And, Self::not)
+        self.joined(depth, "and", ExpressionKind::And, Self::not)
     }
 
     fn joined(
         &mut self,
         depth: usize,
         word: &str,
-        kind: fn(Vec<Expression>) -> Kind,
+        kind: fn(Vec<Expression>) -> ExpressionKind,
         next: fn(&mut Self, usize) -> Option<Expression>,
     ) -> Option<Expression> {
         let start = self.start();
@@ -326,7 +329,7 @@ impl<'r, 't> Reader<'r, 't> {
         match self.skip_word("not") {
             true => {
                 let inner = Box::new(self.not(depth + 1)?);
-                Some(self.made(start, Kind::Not(inner)))
+                Some(self.made(start, ExpressionKind::Not(inner)))
             }
             false => self.compared(depth),
         }
@@ -349,8 +352,8 @@ impl<'r, 't> Reader<'r, 't> {
         }
         match (all.len(), is_question) {
             (1, _) => all.pop(),
-            (_, true) => Some(self.made(start, Kind::Question(all))),
-            (_, false) => Some(self.made(start, Kind::Other(all))),
+            (_, true) => Some(self.made(start, ExpressionKind::Question(all))),
+            (_, false) => Some(self.made(start, ExpressionKind::Other(all))),
         }
     }
 
@@ -362,7 +365,7 @@ impl<'r, 't> Reader<'r, 't> {
                 return None;
             }
             let inner = self.link(depth + 1)?;
-            return Some(self.made(start, Kind::Other(vec![inner])));
+            return Some(self.made(start, ExpressionKind::Other(vec![inner])));
         }
         let mut expression = self.primary(depth)?;
         loop {
@@ -371,27 +374,27 @@ impl<'r, 't> Reader<'r, 't> {
                 Some(Token::Dot) => {
                     self.next();
                     match self.next()? {
-                        (Token::Ident(name), _) => Kind::Attribute {
+                        (Token::Ident(name), _) => ExpressionKind::Attribute {
                             of,
                             name: (*name).to_owned(),
                         },
-                        _ => Kind::Item {
+                        _ => ExpressionKind::Item {
                             of,
                             parts: Vec::new(),
                         },
                     }
                 }
-                Some(Token::BracketOpen) => Kind::Item {
+                Some(Token::BracketOpen) => ExpressionKind::Item {
                     of,
                     parts: self.list(depth)?,
                 },
-                Some(Token::ParenOpen) => Kind::Call {
+                Some(Token::ParenOpen) => ExpressionKind::Call {
                     of,
                     arguments: self.list(depth)?,
                 },
                 Some(Token::Pipe) => {
                     self.next();
-                    Kind::Filter {
+                    ExpressionKind::Filter {
                         of,
                         name: self.dotted()?,
                         arguments: match self.peek() {
@@ -420,7 +423,7 @@ impl<'r, 't> Reader<'r, 't> {
                         ) => all.push(self.primary(depth)?),
                         _ => {}
                     }
-                    Kind::Question(all)
+                    ExpressionKind::Question(all)
                 }
                 _ => return Some(*of),
             };
@@ -451,23 +454,25 @@ impl<'r, 't> Reader<'r, 't> {
             Token::ParenOpen => {
                 let mut inside = self.list(depth)?;
                 match inside.len() {
-                    1 => Kind::Group(Box::new(inside.pop()?)),
-                    _ => Kind::Other(inside),
+                    1 => ExpressionKind::Group(Box::new(inside.pop()?)),
+                    _ => ExpressionKind::Other(inside),
                 }
             }
-            Token::BracketOpen | Token::BraceOpen => Kind::Other(self.list(depth)?),
+            Token::BracketOpen | Token::BraceOpen => ExpressionKind::Other(self.list(depth)?),
             _ => match &self.next()?.0 {
-                Token::Ident("true" | "True") => Kind::Bool(true),
-                Token::Ident("false" | "False") => Kind::Bool(false),
-                Token::Ident(name) => Kind::Name((*name).to_owned()),
-                Token::Str(text) => Kind::Text((*text).to_owned()),
-                Token::String(text) => Kind::Text(text.to_string()),
-                Token::Int(_) | Token::Int128(_) | Token::Float(_) => Kind::Other(Vec::new()),
+                Token::Ident("true" | "True") => ExpressionKind::Bool(true),
+                Token::Ident("false" | "False") => ExpressionKind::Bool(false),
+                Token::Ident(name) => ExpressionKind::Name((*name).to_owned()),
+                Token::Str(text) => ExpressionKind::Text((*text).to_owned()),
+                Token::String(text) => ExpressionKind::Text(text.to_string()),
+                Token::Int(_) | Token::Int128(_) | Token::Float(_) => {
+                    ExpressionKind::Other(Vec::new())
+                }
                 _ => return None,
             },
         };
         // Texts that stand side by side are one.
-        let is_text = matches!(kind, Kind::Text(_));
+        let is_text = matches!(kind, ExpressionKind::Text(_));
         while is_text && self.skip(|token| matches!(token, Token::Str(_) | Token::String(_))) {}
         Some(self.made(start, kind))
     }
@@ -511,7 +516,10 @@ mod tests {
         for statement in &statements {
             for expression in statement.expression.iter().chain(&statement.filter) {
                 expression.visit(&mut |part| {
-                    if !matches!(part.kind, Kind::Name(_) | Kind::Bool(_) | Kind::Text(_)) {
+                    if !matches!(
+                        part.kind,
+                        ExpressionKind::Name(_) | ExpressionKind::Bool(_) | ExpressionKind::Text(_)
+                    ) {
                         parts.push(&jinja[part.range.clone()]);
                     }
                 });

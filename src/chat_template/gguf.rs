@@ -22,7 +22,7 @@ use super::token::Token;
 use super::variant::{Chosen, Templates};
 
 pub(super) use reader::MAGIC;
-use reader::{Kind, ReadFailure, Reader};
+use reader::{GgufReader, ReadFailure, ValueType};
 
 const TEMPLATE: &str = "tokenizer.chat_template";
 const TOKENS: &str = "tokenizer.ggml.tokens";
@@ -130,12 +130,12 @@ struct Tokens {
 struct TokenTypes {
     start: u64,
     count: u64,
-    kind: Kind,
+    kind: ValueType,
 }
 
 impl Model {
-    fn read<R: Read + Seek>(file: R, length: u64) -> Result<(Self, Reader<R>), ReadFailure> {
-        let mut reader = Reader::new(file, length);
+    fn read<R: Read + Seek>(file: R, length: u64) -> Result<(Self, GgufReader<R>), ReadFailure> {
+        let mut reader = GgufReader::new(file, length);
         let entries = reader.header()?;
         let mut model = Self::default();
         for _ in 0..entries {
@@ -145,7 +145,10 @@ impl Model {
     }
 
     /// Of equal keys, which there should not be, the first counts.
-    fn read_entry<R: Read + Seek>(&mut self, reader: &mut Reader<R>) -> Result<(), ReadFailure> {
+    fn read_entry<R: Read + Seek>(
+        &mut self,
+        reader: &mut GgufReader<R>,
+    ) -> Result<(), ReadFailure> {
         let key = reader.text(MAX_KEY, "a key")?;
         let place = reader.position;
         let kind = reader.kind()?;
@@ -175,7 +178,7 @@ impl Model {
                 let (kind, count) = reader
                     .array_of(kind)?
                     .ok_or_else(|| wrong("a list of texts"))?;
-                if kind != Kind::Text {
+                if kind != ValueType::Text {
                     return Err(wrong("a list of texts"));
                 }
                 let start = reader.position;
@@ -194,7 +197,7 @@ impl Model {
                 reader.skip_items(kind, count, 0)?;
             }
             _ if is_template(&key) => {
-                if kind != Kind::Text {
+                if kind != ValueType::Text {
                     return Err(wrong("a text"));
                 }
                 let template = reader.kept_text(MAX_TEXT, "a chat template")?;
@@ -225,7 +228,7 @@ impl Tokens {
     /// lack a token may be out of range.
     fn read<R: Read + Seek>(
         self,
-        reader: &mut Reader<R>,
+        reader: &mut GgufReader<R>,
         types: Option<TokenTypes>,
         wanted: [Option<u64>; 2],
     ) -> Result<Found, ReadFailure> {
@@ -266,7 +269,7 @@ impl TokenTypes {
     /// The numbers of the tokens that control the model.
     fn control<R: Read + Seek>(
         self,
-        reader: &mut Reader<R>,
+        reader: &mut GgufReader<R>,
         tokens: u64,
     ) -> Result<HashSet<u64>, ReadFailure> {
         reader.go_to(self.start)?;

@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use minijinja::machinery::Token;
 
-use super::tags::{Part, parts};
+use super::tags::{TemplatePart, parts};
 
 /// The text of a template, in parts.
 #[derive(Debug, Clone, PartialEq)]
@@ -143,14 +143,14 @@ impl<'t> Scan<'t> {
         };
         for part in parts(jinja)? {
             match part {
-                Part::Text(range) => scan.written.push(range),
-                Part::Print(range, tokens) => {
+                TemplatePart::Text(range) => scan.written.push(range),
+                TemplatePart::Print(range, tokens) => {
                     scan.text_up_to(range.start)?;
                     scan.end = range.end;
                     let operands = operands(jinja, &tokens);
                     scan.flat.push(Flat::Print(Print { range, operands }));
                 }
-                Part::Tag(range, tokens) => {
+                TemplatePart::Tag(range, tokens) => {
                     scan.text_up_to(range.start)?;
                     scan.end = range.end;
                     scan.flat.push(Flat::Tag(tag(range, &tokens)));

@@ -10,7 +10,7 @@ use super::render;
 pub(super) type Tokens<'t> = Vec<(Token<'t>, Range<usize>)>;
 
 /// What a template consists of.
-pub(super) enum Part<'t> {
+pub(super) enum TemplatePart<'t> {
     /// Text that is written as it stands.
     Text(Range<usize>),
     /// What is printed: the place from the opening delimiter to the closing one, and what stands between them.
@@ -24,7 +24,7 @@ pub(super) enum Part<'t> {
 /// # Errors
 ///
 /// If it can't be cut into tokens.
-pub(super) fn parts(jinja: &str) -> Result<Vec<Part<'_>>, String> {
+pub(super) fn parts(jinja: &str) -> Result<Vec<TemplatePart<'_>>, String> {
     let mut parts = Vec::new();
     let mut tokens = Vec::new();
     let mut start = 0;
@@ -33,17 +33,23 @@ pub(super) fn parts(jinja: &str) -> Result<Vec<Part<'_>>, String> {
         let range = span.start_offset as usize..span.end_offset as usize;
         match token {
             Token::TemplateData(data) => {
-                parts.push(Part::Text(range.start..range.start + data.len()));
+                parts.push(TemplatePart::Text(range.start..range.start + data.len()));
             }
             Token::VariableStart | Token::BlockStart => {
                 start = range.start;
                 tokens.clear();
             }
             Token::VariableEnd => {
-                parts.push(Part::Print(start..range.end, std::mem::take(&mut tokens)));
+                parts.push(TemplatePart::Print(
+                    start..range.end,
+                    std::mem::take(&mut tokens),
+                ));
             }
             Token::BlockEnd => {
-                parts.push(Part::Tag(start..range.end, std::mem::take(&mut tokens)));
+                parts.push(TemplatePart::Tag(
+                    start..range.end,
+                    std::mem::take(&mut tokens),
+                ));
             }
             token => tokens.push((token, range)),
         }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 
 use crate::derive::Derivation;
-use crate::markers::{dedup, is_distinctive, markers};
+use crate::markers::{dedup, markers, unlikely_in_prose};
 use crate::response::ResponseTemplate;
 use crate::value::Value;
 
@@ -152,7 +152,7 @@ fn marker_texts(template: &ResponseTemplate, field: &str, part: &str) -> Vec<Str
     let mut found: Vec<String> = texts
         .iter()
         .flat_map(|text| markers(text))
-        .filter(|marker| is_distinctive(marker))
+        .filter(|marker| unlikely_in_prose(marker))
         .map(str::to_owned)
         .collect();
     dedup(&mut found);

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
-use crate::derive::{Derivation, Row};
+use crate::derive::{Derivation, ProofRow};
 use crate::json;
 use crate::response::{ParseError, ParserOptions, ResponseTemplate, Tools, parse};
 use crate::value::{Object, Value};
@@ -169,9 +169,12 @@ impl FirstFixture {
 
 /// The rows that differ in what matters of their texts, each with the names of the others that have
 /// the same.
-fn by_text<'d>(template: &ResponseTemplate, rows: &'d [Row]) -> Vec<(&'d Row, Vec<&'d str>)> {
+fn by_text<'d>(
+    template: &ResponseTemplate,
+    rows: &'d [ProofRow],
+) -> Vec<(&'d ProofRow, Vec<&'d str>)> {
     let mut known: HashMap<(&str, &str), usize> = HashMap::new();
-    let mut all: Vec<(&Row, Vec<&str>)> = Vec::new();
+    let mut all: Vec<(&ProofRow, Vec<&str>)> = Vec::new();
     for row in rows {
         let text = (from_anchor(template, &row.prefix), row.output.as_str());
         let number = *known.entry(text).or_insert(all.len());
@@ -190,7 +193,7 @@ fn by_text<'d>(template: &ResponseTemplate, rows: &'d [Row]) -> Vec<(&'d Row, Ve
 
 fn case(
     template: &ResponseTemplate,
-    row: &Row,
+    row: &ProofRow,
     others: &[&str],
     outcome: &Result<Object, ParseError>,
     names: &mut HashSet<String>,
@@ -221,7 +224,7 @@ fn case(
 }
 
 /// What was said, with what every message of the template holds.
-fn intended_message(template: &ResponseTemplate, row: &Row) -> Object {
+fn intended_message(template: &ResponseTemplate, row: &ProofRow) -> Object {
     let mut message = template.defaults().clone();
     for (key, value) in row.message.clone() {
         message.insert(key, value);

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use crate::diagnostic::{Diagnostic, Diagnostics, Part, write_lines};
+use crate::diagnostic::{Diagnostic, Diagnostics, MemberPart, write_lines};
 use crate::files::read_text;
 use crate::lint::{Selector, UnknownSelector};
 use crate::position::Position;
@@ -116,7 +116,7 @@ fn read(text: &str, folder: &Path) -> Result<Settings, Vec<Diagnostic>> {
         let message = format!("this is not TOML: {}", error.message());
         vec![Diagnostic::new(message).at_position(position)]
     })?;
-    let mut reader = Reader {
+    let mut reader = SettingsReader {
         text,
         folder,
         faults: Diagnostics::up_to(MAX_FAULTS),
@@ -129,13 +129,13 @@ fn read(text: &str, folder: &Path) -> Result<Settings, Vec<Diagnostic>> {
 }
 
 /// Reads settings piece by piece, and collects all that is wrong with them.
-struct Reader<'t> {
+struct SettingsReader<'t> {
     text: &'t str,
     folder: &'t Path,
     faults: Diagnostics,
 }
 
-impl Reader<'_> {
+impl SettingsReader<'_> {
     fn settings(&mut self, root: &DeTable<'_>) -> Settings {
         let mut settings = Settings::default();
         for (name, value) in root {
@@ -220,7 +220,8 @@ impl Reader<'_> {
 
     fn add<T>(&mut self, place: &Spanned<T>, fault: Diagnostic) {
         let position = Position::at(self.text, place.span().start);
-        self.faults.add(fault.at_position(position), Part::Value);
+        self.faults
+            .add(fault.at_position(position), MemberPart::Value);
     }
 }
 

@@ -6,7 +6,7 @@ use crate::analysis::conversations::ProbeConversation;
 use crate::chat_template::{RenderInput, Renderer};
 use crate::markers::{boundary, common_prefix};
 
-use super::patience::Patience;
+use super::deadline::Deadline;
 use super::spans::{HeaderSide, MaskPolicy};
 use super::trace::{Outline, Trace};
 
@@ -23,7 +23,7 @@ pub(super) struct Turn {
 pub(super) struct Borders<'a> {
     pub(super) outline: &'a Outline,
     pub(super) renderer: &'a Renderer<'a>,
-    pub(super) patience: Patience,
+    pub(super) deadline: Deadline,
     pub(super) policy: MaskPolicy,
     /// The texts after which a turn begins.
     pub(super) headers: &'a [String],
@@ -56,17 +56,17 @@ impl ShownOfPrompts {
 }
 
 /// Where a word stands.
-struct Place<'w> {
+struct WordSpan<'w> {
     word: &'w str,
     range: Range<usize>,
 }
 
 /// The word that ends last in a text; each counts where it comes last.
-fn last<'w>(words: &'w [String], text: &str) -> Option<Place<'w>> {
+fn last<'w>(words: &'w [String], text: &str) -> Option<WordSpan<'w>> {
     let places = words.iter().filter_map(|word| {
         let at = text.rfind(word.as_str())?;
         let range = at..at + word.len();
-        Some(Place { word, range })
+        Some(WordSpan { word, range })
     });
     places.max_by_key(|place| place.range.end)
 }
@@ -112,7 +112,7 @@ impl Borders<'_> {
     }
 
     fn rendered(&self, input: &RenderInput) -> Option<String> {
-        let rendering = self.patience.render(self.renderer, input);
+        let rendering = self.deadline.render(self.renderer, input);
         rendering.ok().map(|rendering| rendering.text)
     }
 

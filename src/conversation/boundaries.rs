@@ -7,8 +7,8 @@ use crate::analysis::{TurnShape, analyze};
 use crate::chat_template::{ChatTemplate, RenderInput};
 use crate::value::{Object, Value};
 
+use super::deadline::Deadline;
 use super::mask::{Covered, Marking, MaskError};
-use super::patience::Patience;
 use super::spans::{HeaderSide, MaskPolicy};
 
 /// So many characters a literal may have in front of what the model writes: a header, and what a prompt goes on with.
@@ -76,10 +76,10 @@ pub fn role_boundaries(
     let prepared = template.prepare();
     let analysis = analyze(template, &prepared, base, &[])?;
     let renderer = marking.marked().renderer()?;
-    let patience = Patience::begin();
+    let deadline = Deadline::begin();
     let inputs = conversations(&analysis.prober).into_iter();
     let renderings = inputs.filter_map(|conversation| {
-        let rendering = patience.render(&renderer, &conversation.input).ok()?;
+        let rendering = deadline.render(&renderer, &conversation.input).ok()?;
         Some((Covered::of(&rendering), rendering.text))
     });
     let renderings: Vec<(Covered, String)> = renderings.collect();

@@ -9,14 +9,14 @@ use super::trace::{Outline, Trace};
 /// What is known of a piece.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Label {
-    pub(super) kind: Kind,
+    pub(super) kind: PieceAuthor,
     /// Whether it writes the same for others, too.
     pub(super) is_shared: bool,
 }
 
 /// What a piece writes for the assistant.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum PieceAuthor {
     /// Nothing has been seen of it.
     Unseen,
     /// What the model writes.
@@ -149,22 +149,22 @@ fn label(seen: &[Seen], is_literal: bool) -> Label {
         false => most_common(&own).or_else(|| most_common(&others)),
     };
     let Some(class) = class else {
-        return plain(Kind::Unseen);
+        return plain(PieceAuthor::Unseen);
     };
     let other_class = most_common(&others);
     let is_shared =
         class != Class::Outside && other_class == Some(Class::Outside) && !own.is_empty();
     if is_blank && is_shared {
-        return plain(Kind::Outside);
+        return plain(PieceAuthor::Outside);
     }
     let kind = match class {
-        Class::Inside => Kind::Inside,
-        Class::Outside => Kind::Outside,
+        Class::Inside => PieceAuthor::Inside,
+        Class::Outside => PieceAuthor::Outside,
         Class::Part((start, end)) if is_literal => {
             let example = own.iter().find(|seen| seen.class == class);
             let text = example.map_or("", |seen| seen.text.as_str());
             let count = |at: usize| text.get(..at).map_or(0, |text| text.chars().count());
-            Kind::Part(count(start)..count(end))
+            PieceAuthor::Part(count(start)..count(end))
         }
         Class::Part(_) => behind(&own),
     };
@@ -198,7 +198,7 @@ fn most_common(seen: &[&Seen]) -> Option<Class> {
 }
 
 /// What values have in common of which the model writes a part.
-fn behind(own: &[&Seen]) -> Kind {
+fn behind(own: &[&Seen]) -> PieceAuthor {
     let parts = own.iter().filter_map(|seen| match &seen.class {
         Class::Part((start, end)) => Some((seen.text.as_str(), *start, *end)),
         _ => None,
@@ -208,10 +208,10 @@ fn behind(own: &[&Seen]) -> Kind {
     if parts.iter().all(|(text, start, end)| {
         text[..*start].trim().is_empty() && text[*end..].trim().is_empty()
     }) {
-        return Kind::Inside;
+        return PieceAuthor::Inside;
     }
     let Some((text, start, end)) = parts.first() else {
-        return Kind::Unclear;
+        return PieceAuthor::Unclear;
     };
     let mut header: &str = &text[..*start];
     let mut tail: Option<&str> = Some(&text[*end..]);
@@ -233,13 +233,13 @@ fn behind(own: &[&Seen]) -> Kind {
             0
         }
         Some(tail) => tail.chars().count(),
-        None => return Kind::Unclear,
+        None => return PieceAuthor::Unclear,
     };
     let is_first =
         |(text, start, _): &(&str, usize, usize)| text.find(header) == Some(start - header.len());
     match header.is_empty() && tail == 0 || !parts.iter().all(is_first) {
-        true => Kind::Unclear,
-        false => Kind::Behind {
+        true => PieceAuthor::Unclear,
+        false => PieceAuthor::Behind {
             header: header.to_owned(),
             tail,
         },

@@ -11,8 +11,8 @@ use crate::chat_template::{
 use crate::value::{Object, Value};
 
 use super::borders::{Borders, ShownOfPrompts, Turn};
+use super::deadline::Deadline;
 use super::labels::Sightings;
-use super::patience::Patience;
 use super::proof::Proof;
 use super::reader::{ConversationReader, Ending, NotAConversation};
 use super::spans::{MaskPolicy, Spans};
@@ -181,33 +181,33 @@ impl Marking {
         }
         let analysis = analyze(template, &prepared, base, &[])?;
         let renderer = prepared.renderer()?;
-        let patience = Patience::begin();
-        let probes = probes(&renderer, conversations(&analysis.prober), patience);
+        let deadline = Deadline::begin();
+        let probes = probes(&renderer, conversations(&analysis.prober), deadline);
         let probes = probes.map_err(MaskError::Untaggable)?;
         if !probes.iter().any(Probed::shows_assistant) {
             let why = "the template writes nothing of what the assistant says";
             return Err(MaskError::Untaggable(why.to_owned()));
         }
-        let traced = traced(&template.jinja, &probes, patience);
+        let traced = traced(&template.jinja, &probes, deadline);
         let (outline, traces) = traced.map_err(MaskError::Untaggable)?;
         let questions = probes
             .iter()
             .map(|probe| probe.conversation.before(1, false));
         let question = questions
-            .filter_map(|input| patience.render(&renderer, &input).ok())
+            .filter_map(|input| deadline.render(&renderer, &input).ok())
             .next();
         let turn = &analysis.findings.turn;
         let mut borders = Borders {
             outline: &outline,
             renderer: &renderer,
-            patience,
+            deadline,
             policy,
             headers: &turn.headers,
             ends: &turn.ends,
             question: question.map_or(String::new(), |rendering| rendering.text),
             shown: ShownOfPrompts::default(),
         };
-        let look = |borders: &Borders<'_>, kinds: &[Kind], seen: &mut ShownOfPrompts| {
+        let look = |borders: &Borders<'_>, kinds: &[ProbeVariant], seen: &mut ShownOfPrompts| {
             let looked_at = probes.iter().zip(&traces);
             let turns = looked_at.map(|(probe, trace)| match kinds.contains(&probe.kind) {
                 true => borders.turns(&probe.conversation, trace, seen),
@@ -217,13 +217,21 @@ impl Marking {
         };
         // What plain turns show of prompts counts for all turns.
         let mut seen = ShownOfPrompts::default();
-        look(&borders, &[Kind::Plain], &mut seen);
+        look(&borders, &[ProbeVariant::Plain], &mut seen);
         borders.shown = seen;
-        let kinds = [Kind::Plain, Kind::Parts, Kind::Switched];
+        let kinds = [
+            ProbeVariant::Plain,
+            ProbeVariant::Parts,
+            ProbeVariant::Switched,
+        ];
         let known = look(&borders, &kinds, &mut seen);
         let labels = {
             let mut sightings = Sightings::new(&outline);
-            for kind in [Kind::Plain, Kind::Parts, Kind::Switched] {
+            for kind in [
+                ProbeVariant::Plain,
+                ProbeVariant::Parts,
+                ProbeVariant::Switched,
+            ] {
                 for ((probe, trace), turns) in probes.iter().zip(&traces).zip(&known) {
                     if let (Some(turns), true) = (turns, probe.kind == kind) {
                         sightings.add(trace, turns);
@@ -237,7 +245,7 @@ impl Marking {
         for never_empty in [false, true] {
             for which in 0..MAX_LOOPS {
                 let tried = tagged(&outline, &labels, which, never_empty)
-                    .and_then(|tagged| Ok((proof(&tagged, &probes, &known, patience)?, tagged)));
+                    .and_then(|tagged| Ok((proof(&tagged, &probes, &known, deadline)?, tagged)));
                 match tried {
                     // Around nothing, there need be no tags.
                     Ok(((_, true), _)) if !never_empty => break,
@@ -420,7 +428,7 @@ impl Masked {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum ProbeVariant {
     Plain,
     /// Content is given as a list of parts.
     Parts,
@@ -431,7 +439,7 @@ enum Kind {
 /// A conversation that was rendered.
 struct Probed {
     conversation: ProbeConversation,
-    kind: Kind,
+    kind: ProbeVariant,
     text: String,
 }
 
@@ -449,30 +457,30 @@ impl Probed {
 fn probes(
     renderer: &Renderer<'_>,
     conversations: Vec<ProbeConversation>,
-    patience: Patience,
+    deadline: Deadline,
 ) -> Result<Vec<Probed>, String> {
     let mut probes = Vec::new();
     for conversation in conversations {
-        let text = match patience.render(renderer, &conversation.input) {
+        let text = match deadline.render(renderer, &conversation.input) {
             Ok(rendering) => rendering.text,
             Err(error) if error.is_exhausted() => return Err(error.to_string()),
             Err(_) => continue,
         };
         if conversation.is_plain {
             let parts = in_parts(&conversation);
-            let rendering = patience.render(renderer, &parts.input);
+            let rendering = deadline.render(renderer, &parts.input);
             if rendering.is_ok_and(|rendering| rendering.text == text) {
                 probes.push(Probed {
                     conversation: parts,
-                    kind: Kind::Parts,
+                    kind: ProbeVariant::Parts,
                     text: text.clone(),
                 });
             }
         }
         probes.push(Probed {
             kind: match conversation.is_plain {
-                true => Kind::Plain,
-                false => Kind::Switched,
+                true => ProbeVariant::Plain,
+                false => ProbeVariant::Switched,
             },
             conversation,
             text,
@@ -485,7 +493,7 @@ fn probes(
 fn traced(
     jinja: &str,
     probes: &[Probed],
-    patience: Patience,
+    deadline: Deadline,
 ) -> Result<(Outline, Vec<Trace>), String> {
     for joins in [true, false] {
         let outline = Outline::of(jinja, joins)?;
@@ -494,7 +502,7 @@ fn traced(
             continue;
         };
         let traces = probes.iter().map_while(|probe| {
-            let trace = trace(&renderer, &probe.conversation.input, patience).ok()?;
+            let trace = trace(&renderer, &probe.conversation.input, deadline).ok()?;
             (trace.text == probe.text).then_some(trace)
         });
         let traces: Vec<Trace> = traces.collect();
@@ -510,7 +518,7 @@ fn proof(
     tagged: &str,
     probes: &[Probed],
     known: &[Option<Vec<Turn>>],
-    patience: Patience,
+    deadline: Deadline,
 ) -> Result<(MarkingProof, bool), String> {
     let prepared = ChatTemplate::from_jinja(tagged).prepare();
     let renderer = prepared.renderer().map_err(|error| error.to_string())?;
@@ -518,7 +526,7 @@ fn proof(
     let mut differs = None;
     let mut encloses_nothing = false;
     for (probe, turns) in probes.iter().zip(known) {
-        let rendering = patience.render(&renderer, &probe.conversation.input);
+        let rendering = deadline.render(&renderer, &probe.conversation.input);
         let rendering = rendering.map_err(|error| error.to_string())?;
         if rendering.text != probe.text {
             return Err("with tags, conversations render differently".to_owned());
@@ -544,7 +552,7 @@ fn proof(
                 }
             }
         }
-        if let (Some(turns), Kind::Plain) = (turns, probe.kind) {
+        if let (Some(turns), ProbeVariant::Plain) = (turns, probe.kind) {
             proof.known += 1;
             let spans = turns.iter().map(|turn| turn.span.clone()).collect();
             let spans = Covered(spans);

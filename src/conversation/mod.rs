@@ -66,8 +66,8 @@
 //! conversation renders to the same text with them, and they enclose what the model writes, and nothing else.
 
 // In the order in which they build upon each other: reading,
+pub(crate) mod deadline;
 mod path;
-pub(crate) mod patience;
 
 mod arguments;
 mod messages;

@@ -85,7 +85,7 @@ pub(super) struct Departure {
 
 /// A place where a passage stands.
 #[derive(Debug, Clone, Copy)]
-struct Place<'t> {
+struct PassageMatch<'t> {
     at: usize,
     end: usize,
     passage: usize,
@@ -94,10 +94,10 @@ struct Place<'t> {
     id_before: Option<&'t str>,
 }
 
-impl Place<'_> {
+impl PassageMatch<'_> {
     /// A place where nothing stands.
-    fn empty(at: usize, passage: usize) -> Place<'static> {
-        Place {
+    fn empty(at: usize, passage: usize) -> PassageMatch<'static> {
+        PassageMatch {
             at,
             end: at,
             passage,
@@ -117,7 +117,7 @@ struct Step<'t> {
     next: usize,
     /// The place up to which the slot may reach.
     limit: usize,
-    entered: Option<Place<'t>>,
+    entered: Option<PassageMatch<'t>>,
     /// Whether an answer without any text has been taken for one with calls.
     is_passed: bool,
     /// Where the slot ends that was tried last, and what stands in it if it is calls.
@@ -135,7 +135,7 @@ pub(super) struct Search<'f, 't> {
     opener: String,
     /// The passage that leads from calls to content without anything between.
     content_behind_calls: Option<usize>,
-    places: HashMap<Option<ConversationSlot>, Vec<Place<'t>>>,
+    places: HashMap<Option<ConversationSlot>, Vec<PassageMatch<'t>>>,
     ends: HashMap<ConversationSlot, Vec<usize>>,
 }
 
@@ -325,10 +325,10 @@ fn rank(to: Option<ConversationSlot>, follows_calls: bool) -> usize {
 
 /// Of the places that say the same as one, that which leads to what a tool answers.
 fn result_beside<'t>(
-    places: &[Place<'t>],
+    places: &[PassageMatch<'t>],
     from: usize,
     format: &ConversationFormat,
-) -> Option<Place<'t>> {
+) -> Option<PassageMatch<'t>> {
     let one = places[from];
     let mut same = places[from..]
         .iter()
@@ -345,7 +345,7 @@ fn place<'t>(
     number: usize,
     at: usize,
     opener: &str,
-) -> Option<Place<'t>> {
+) -> Option<PassageMatch<'t>> {
     let (mut end, mut name, mut id, mut id_before) = (at, None, None, None);
     let mut pieces = passage.pieces.iter().peekable();
     while let Some(piece) = pieces.next() {
@@ -385,7 +385,7 @@ fn place<'t>(
         None => end == text.len(),
         Some(_) => text[end..].starts_with(opener),
     };
-    fits.then_some(Place {
+    fits.then_some(PassageMatch {
         at,
         end,
         passage: number,
@@ -435,7 +435,12 @@ impl<'t> Run<'_, '_, 't> {
         }
     }
 
-    fn enter(&mut self, slot: Option<ConversationSlot>, start: usize, entered: Option<Place<'t>>) {
+    fn enter(
+        &mut self,
+        slot: Option<ConversationSlot>,
+        start: usize,
+        entered: Option<PassageMatch<'t>>,
+    ) {
         let places = self.search.places.get(&slot);
         let places = places.map_or(&[][..], Vec::as_slice);
         let length = self.search.text.len();
@@ -457,7 +462,7 @@ impl<'t> Run<'_, '_, 't> {
 
     /// The next place to go on from the last slot; nothing within if there is none. `None` at the end of
     /// the search.
-    fn next_place(&mut self) -> Option<Option<Place<'t>>> {
+    fn next_place(&mut self) -> Option<Option<PassageMatch<'t>>> {
         let step = self.steps.last_mut()?;
         let search = self.search;
         let places = search.places.get(&step.slot);
@@ -519,7 +524,7 @@ impl<'t> Run<'_, '_, 't> {
                         let some = calls.read_at(text, 0, ends);
                         found = some.map(|some| {
                             let end = step.start + some.0;
-                            (some, Place::empty(end, passage))
+                            (some, PassageMatch::empty(end, passage))
                         });
                     }
                     is_nearest = false;

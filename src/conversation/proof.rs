@@ -9,9 +9,9 @@ use crate::chat_template::{REASONING_KEYS, RenderError, RenderInput, Renderer};
 use crate::markers::same_start;
 use crate::value::{Object, Value};
 
+use super::deadline::Deadline;
 use super::messages::{self, Made, Variation};
 use super::path::Path;
-use super::patience::Patience;
 
 /// Whether what was read renders to the same text again.
 #[derive(Debug, Clone, PartialEq)]
@@ -89,7 +89,7 @@ pub(super) fn settle(
         is_open,
         next: Vec::new(),
         tried: 0,
-        patience: Patience::begin(),
+        deadline: Deadline::begin(),
     };
     let settled = trial.settle()?;
     if settled.proof.holds() {
@@ -177,7 +177,7 @@ struct Trial<'a> {
     next: Vec<Value>,
     /// About how many bytes have been rendered.
     tried: usize,
-    patience: Patience,
+    deadline: Deadline,
 }
 
 impl Trial<'_> {
@@ -214,7 +214,7 @@ impl Trial<'_> {
                 if is_better {
                     first = Some(settled(made.clone()));
                 }
-                if is_too_long || self.tried > MAX_TRIED || self.patience.is_over() {
+                if is_too_long || self.tried > MAX_TRIED || self.deadline.is_over() {
                     return first;
                 }
             }

@@ -5,7 +5,7 @@ use std::ops::Range;
 use crate::chat_template::outline::{Block, Node, Print, Text, at_line};
 
 use super::edits::{Controls, Edits, quoted};
-use super::labels::{Kind, Label};
+use super::labels::{Label, PieceAuthor};
 use super::trace::Outline;
 
 const OPEN: &str = "generation";
@@ -27,7 +27,7 @@ pub(super) fn tagged(
     never_empty: bool,
 ) -> Result<String, String> {
     for (piece, label) in outline.pieces.iter().zip(labels) {
-        if label.kind == Kind::Unclear {
+        if label.kind == PieceAuthor::Unclear {
             let what =
                 "what is printed here is partly the model's, and it can't be told which part";
             return Err(at_line(&outline.jinja, piece.range.start, what));
@@ -60,11 +60,11 @@ enum Cover {
 /// A part of a list of nodes that tags may stand around.
 struct Unit<'n> {
     cover: Cover,
-    place: Place<'n>,
+    place: UnitOrigin<'n>,
 }
 
 #[derive(Clone, Copy)]
-enum Place<'n> {
+enum UnitOrigin<'n> {
     Node(&'n Node),
     /// A part of the text, by number.
     Text(usize, usize),
@@ -133,7 +133,7 @@ impl<'a> Writer<'a> {
         let mut texts: Vec<CutText<'a>> = Vec::new();
         let mut units: Vec<Unit<'a>> = Vec::new();
         for node in nodes {
-            self.units(node, &mut units, &mut prints, &mut texts);
+            self.collect_units(node, &mut units, &mut prints, &mut texts);
         }
         let end = nodes.last().map_or(0, |node| node.range().end);
         let behind = |from: usize| -> Vec<Range<usize>> {
@@ -148,7 +148,7 @@ impl<'a> Writer<'a> {
             self.put(Edge::Close, last, &mut prints, &texts);
         }
         for unit in &units {
-            if let (Cover::Mixed, Place::Node(Node::Block(block))) = (unit.cover, unit.place) {
+            if let (Cover::Mixed, UnitOrigin::Node(Node::Block(block))) = (unit.cover, unit.place) {
                 let after = match block.keyword.as_str() {
                     // What is set in a loop is gone behind it.
                     "for" | "with" => Vec::new(),
@@ -167,7 +167,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    fn units(
+    fn collect_units(
         &self,
         node: &'a Node,
         units: &mut Vec<Unit<'a>>,
@@ -183,19 +183,19 @@ impl<'a> Writer<'a> {
                     let cover = part.cover;
                     units.push(Unit {
                         cover,
-                        place: Place::Node(node),
+                        place: UnitOrigin::Node(node),
                     });
                 } else if parts.is_empty() {
                     let cover = Cover::Nothing;
                     units.push(Unit {
                         cover,
-                        place: Place::Node(node),
+                        place: UnitOrigin::Node(node),
                     });
                 } else {
                     let number = texts.len();
                     units.extend(parts.iter().enumerate().map(|(index, part)| Unit {
                         cover: part.cover,
-                        place: Place::Text(number, index),
+                        place: UnitOrigin::Text(number, index),
                     }));
                     texts.push(CutText { text, parts });
                 }
@@ -208,20 +208,20 @@ impl<'a> Writer<'a> {
                     let cover = part.cover;
                     units.push(Unit {
                         cover,
-                        place: Place::Node(node),
+                        place: UnitOrigin::Node(node),
                     });
                 } else {
                     let number = prints.len();
                     units.extend(parts.iter().enumerate().map(|(index, part)| Unit {
                         cover: part.cover,
-                        place: Place::Print(number, index),
+                        place: UnitOrigin::Print(number, index),
                     }));
                     prints.push(CutPrint { print, parts });
                 }
             }
             Node::Tag(_) | Node::Block(_) => units.push(Unit {
                 cover: self.cover(node),
-                place: Place::Node(node),
+                place: UnitOrigin::Node(node),
             }),
         }
     }
@@ -277,8 +277,8 @@ impl<'a> Writer<'a> {
         };
         let piece = &self.outline.pieces[number];
         match (&label.kind, &piece.literal) {
-            (Kind::Inside, _) => whole(Cover::Inside, label.is_shared),
-            (Kind::Part(part), Some(characters)) => {
+            (PieceAuthor::Inside, _) => whole(Cover::Inside, label.is_shared),
+            (PieceAuthor::Part(part), Some(characters)) => {
                 let place = |index: usize| characters.get(index).map_or(written.end, |(at, _)| *at);
                 let (start, end) = (place(part.start), place(part.end));
                 let parts = [
@@ -294,7 +294,7 @@ impl<'a> Writer<'a> {
                 });
                 parts.collect()
             }
-            (Kind::Unseen, _) => whole(Cover::Nothing, false),
+            (PieceAuthor::Unseen, _) => whole(Cover::Nothing, false),
             _ => whole(Cover::Outside, false),
         }
     }
@@ -321,8 +321,8 @@ impl<'a> Writer<'a> {
             };
             let own = || source.to_owned();
             let new = match (&label.kind, &operand.literal) {
-                (Kind::Inside, _) => vec![part(own(), Cover::Inside, own())],
-                (Kind::Part(range), Some(characters)) => {
+                (PieceAuthor::Inside, _) => vec![part(own(), Cover::Inside, own())],
+                (PieceAuthor::Part(range), Some(characters)) => {
                     let inner = operand.range.end - 1;
                     let place = |index: usize| characters.get(index).map_or(inner, |(at, _)| *at);
                     let quote = &source[..1];
@@ -338,7 +338,7 @@ impl<'a> Writer<'a> {
                     });
                     cuts.collect()
                 }
-                (Kind::Behind { header, tail }, _) => behind(source, header, *tail)
+                (PieceAuthor::Behind { header, tail }, _) => behind(source, header, *tail)
                     .into_iter()
                     .enumerate()
                     .map(|(index, (text, is_inside))| {
@@ -352,7 +352,7 @@ impl<'a> Writer<'a> {
                         part
                     })
                     .collect(),
-                (Kind::Unseen, _) => vec![part(own(), Cover::Nothing, own())],
+                (PieceAuthor::Unseen, _) => vec![part(own(), Cover::Nothing, own())],
                 _ => vec![part(own(), Cover::Outside, own())],
             };
             for (index, new) in new.into_iter().enumerate() {
@@ -386,9 +386,9 @@ impl<'a> Writer<'a> {
             let mut run: Option<Range<usize>> = None;
             for (index, unit) in units.iter().enumerate() {
                 let is_shared = match unit.place {
-                    Place::Print(number, part) => prints[number].parts[part].is_shared,
-                    Place::Text(number, part) => texts[number].parts[part].is_shared,
-                    Place::Node(_) => false,
+                    UnitOrigin::Print(number, part) => prints[number].parts[part].is_shared,
+                    UnitOrigin::Text(number, part) => texts[number].parts[part].is_shared,
+                    UnitOrigin::Node(_) => false,
                 };
                 match unit.cover {
                     // These have tags of their own.
@@ -406,7 +406,7 @@ impl<'a> Writer<'a> {
             let mut is_done = true;
             for run in &runs {
                 let writes = |unit: &Unit<'_>| {
-                    let is_block = matches!(unit.place, Place::Node(Node::Block(_)));
+                    let is_block = matches!(unit.place, UnitOrigin::Node(Node::Block(_)));
                     unit.cover == Cover::Inside && !is_block
                 };
                 if self.never_empty && !units[run.clone()].iter().any(writes) {
@@ -419,9 +419,9 @@ impl<'a> Writer<'a> {
                     continue;
                 }
                 let end = match units[run.end - 1].place {
-                    Place::Node(node) => node.range().end,
-                    Place::Text(number, _) => texts[number].text.range.end,
-                    Place::Print(number, _) => prints[number].print.range.end,
+                    UnitOrigin::Node(node) => node.range().end,
+                    UnitOrigin::Text(number, _) => texts[number].text.range.end,
+                    UnitOrigin::Print(number, _) => prints[number].print.range.end,
                 };
                 let read_behind = behind(end);
                 let jinja = self.jinja();
@@ -430,7 +430,7 @@ impl<'a> Writer<'a> {
                     places.any(|range| names(&jinja[range.clone()], name))
                 };
                 for unit in &mut units[run.clone()] {
-                    let Place::Node(node) = unit.place else {
+                    let UnitOrigin::Node(node) = unit.place else {
                         continue;
                     };
                     if sets(node).iter().any(is_read) {
@@ -452,21 +452,21 @@ impl<'a> Writer<'a> {
     fn put(
         &mut self,
         edge: Edge,
-        place: Place<'a>,
+        place: UnitOrigin<'a>,
         prints: &mut [CutPrint<'a>],
         texts: &[CutText<'a>],
     ) {
         let jinja = self.jinja();
         let (at, controls) = match place {
-            Place::Node(node @ Node::Text(_)) => {
+            UnitOrigin::Node(node @ Node::Text(_)) => {
                 let at = edge.of(&node.range());
                 (at, edge.within(jinja, at))
             }
-            Place::Node(node) => {
+            UnitOrigin::Node(node) => {
                 let at = edge.of(&node.range());
                 (at, edge.around(jinja, at))
             }
-            Place::Text(number, part) => {
+            UnitOrigin::Text(number, part) => {
                 let text = &texts[number];
                 match edge.is_outermost(part, text.parts.len()) {
                     true => {
@@ -479,7 +479,7 @@ impl<'a> Writer<'a> {
                     }
                 }
             }
-            Place::Print(number, part) => {
+            UnitOrigin::Print(number, part) => {
                 let print = &mut prints[number];
                 let controls = match edge.is_outermost(part, print.parts.len()) {
                     true => edge.around(jinja, edge.of(&print.print.range)),
@@ -664,7 +664,7 @@ fn goes_with(former: &PrintPart, next: &PrintPart) -> bool {
 }
 
 fn is_cut(label: &Label) -> bool {
-    matches!(label.kind, Kind::Behind { .. })
+    matches!(label.kind, PieceAuthor::Behind { .. })
 }
 
 fn is_jump(node: &Node) -> bool {

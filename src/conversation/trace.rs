@@ -9,8 +9,8 @@ use std::ops::Range;
 use crate::chat_template::outline::{Node, Operand, outline};
 use crate::chat_template::{ChatTemplate, PreparedTemplate, RenderError, RenderInput, Renderer};
 
+use super::deadline::Deadline;
 use super::edits::{Controls, Edits};
-use super::patience::Patience;
 
 /// Something that writes text.
 #[derive(Debug, Clone)]
@@ -283,9 +283,9 @@ pub(crate) fn prepare(outline: &Outline) -> PreparedTemplate {
 pub(super) fn trace(
     noting: &Renderer<'_>,
     input: &RenderInput,
-    patience: Patience,
+    deadline: Deadline,
 ) -> Result<Trace, RenderError> {
-    Ok(Trace::of(&patience.render_noted(noting, input)?.text))
+    Ok(Trace::of(&deadline.render_noted(noting, input)?.text))
 }
 
 #[cfg(test)]
@@ -309,7 +309,7 @@ mod tests {
             };
             let outline = Outline::of(jinja, true).unwrap();
             let noting = prepare(&outline);
-            let trace = trace(&noting.renderer().unwrap(), &input, Patience::begin()).unwrap();
+            let trace = trace(&noting.renderer().unwrap(), &input, Deadline::begin()).unwrap();
             assert_eq!(trace.text, template.render(&input).unwrap().text, "{jinja}");
             let written: String = trace
                 .writings

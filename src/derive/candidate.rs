@@ -4,7 +4,7 @@ use crate::response::ResponseTemplate;
 use crate::stopwatch::Stopwatch;
 use crate::value::{Object, Value};
 
-use super::choices::{Choices, OPEN};
+use super::choices::{CHOICES, Choices};
 use super::options::Lenience;
 use super::score::{KINDS, Outcome, Score, Tally};
 use super::search::{Chosen, MAX_TRYING, Search};
@@ -148,7 +148,7 @@ fn distinct(search: &Search<'_>, chosen: &Chosen, is_late: impl Fn() -> bool) ->
 /// chosen.
 fn nearest(search: &Search<'_>, choices: &Choices, value: &Value, chosen: &Choices) -> Choices {
     let mut nearest = choices.clone();
-    for open in &OPEN {
+    for open in &CHOICES {
         let nearer = nearest.clone().with_answer_of(chosen, open.choice);
         if nearer != nearest && search.draft(&nearer) == *value {
             nearest = nearer;

@@ -1,8 +1,8 @@
 //! What is left open when a draft is written.
 
-use super::trial::Part;
+use super::trial::MessagePart;
 
-/// One thing that findings leave open, and trials decide. What its answers mean stands in [`OPEN`].
+/// One thing that findings leave open, and trials decide. What its answers mean stands in [`CHOICES`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Choice {
     ContentMarked,
@@ -12,88 +12,88 @@ pub(super) enum Choice {
     LooseHeader,
     TextFollows,
     TagClosesItself,
-    Dropped,
-    AsSeen,
+    DiscardedText,
+    OnlyAsRendered,
 }
 
 /// A choice, and what can be answered.
-pub(super) struct Open {
+pub(super) struct ChoiceInfo {
     pub(super) choice: Choice,
     /// The part of messages that it concerns.
-    pub(super) part: Part,
+    pub(super) part: MessagePart,
     /// What a draft does that goes by each answer, the plainest first. No two are described alike.
     pub(super) answers: &'static [&'static str],
 }
 
 /// All that is to be chosen, in the order of [`Choice`].
-pub(super) const OPEN: [Open; 9] = [
-    Open {
+pub(super) const CHOICES: [ChoiceInfo; 9] = [
+    ChoiceInfo {
         choice: Choice::ContentMarked,
-        part: Part::Content,
+        part: MessagePart::Content,
         answers: &[
             "text is everything else",
             "text stands between its markers only",
         ],
     },
-    Open {
+    ChoiceInfo {
         choice: Choice::CallsAnywhere,
-        part: Part::Calls,
+        part: MessagePart::Calls,
         answers: &[
             "calls can't begin within a text",
             "calls may begin within a text",
         ],
     },
-    Open {
+    ChoiceInfo {
         choice: Choice::SplitObjects,
-        part: Part::Calls,
+        part: MessagePart::Calls,
         answers: &[
             "a call is read as one JSON object",
             "a call's name and its arguments are read one by one",
         ],
     },
-    Open {
+    ChoiceInfo {
         choice: Choice::PythonList,
-        part: Part::Calls,
+        part: MessagePart::Calls,
         answers: &[
             "calls as Python writes them are read one by one",
             "a list of calls as Python writes them is read as a whole",
         ],
     },
-    Open {
+    ChoiceInfo {
         choice: Choice::LooseHeader,
-        part: Part::Calls,
+        part: MessagePart::Calls,
         answers: &[
             "only what the format writes stands between a call's name and its arguments",
             "anything may stand between a call's name and its arguments",
         ],
     },
-    Open {
+    ChoiceInfo {
         choice: Choice::TextFollows,
-        part: Part::Calls,
+        part: MessagePart::Calls,
         answers: &[
             "the turn ends after calls that nothing clear closes",
             "a text may follow calls",
         ],
     },
-    Open {
+    ChoiceInfo {
         choice: Choice::TagClosesItself,
-        part: Part::Calls,
+        part: MessagePart::Calls,
         answers: &[
             "the tag of a call does not close itself",
             "a tag that closes itself is a call without arguments",
         ],
     },
-    Open {
-        choice: Choice::Dropped,
-        part: Part::Content,
+    ChoiceInfo {
+        choice: Choice::DiscardedText,
+        part: MessagePart::Content,
         answers: &[
             "everything else is text",
             "what stands around texts in some renderings is dropped",
         ],
     },
-    Open {
-        choice: Choice::AsSeen,
-        part: Part::Content,
+    ChoiceInfo {
+        choice: Choice::OnlyAsRendered,
+        part: MessagePart::Content,
         answers: &[
             "texts stand between the markers that open and close them",
             "texts stand between whatever was rendered around them",
@@ -104,8 +104,8 @@ pub(super) const OPEN: [Open; 9] = [
 /// What is chosen; by default the plainest.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub(super) struct Choices {
-    /// The places of the answers in [`OPEN`].
-    answers: [usize; OPEN.len()],
+    /// The places of the answers in [`CHOICES`].
+    answers: [usize; CHOICES.len()],
     /// What stands around texts in some renderings, and is no part of them.
     dropped: Vec<String>,
 }
@@ -131,20 +131,20 @@ impl Choices {
     pub(super) fn with_dropped(mut self, dropped: Vec<String>) -> Choices {
         let answer = usize::from(!dropped.is_empty());
         self.dropped = dropped;
-        self.with(Choice::Dropped, answer)
+        self.with(Choice::DiscardedText, answer)
     }
 
     /// The same with one thing chosen as others do.
     pub(super) fn with_answer_of(self, other: &Choices, choice: Choice) -> Choices {
         match choice {
-            Choice::Dropped => self.with_dropped(other.dropped.clone()),
+            Choice::DiscardedText => self.with_dropped(other.dropped.clone()),
             _ => self.with(choice, other.answers[choice as usize]),
         }
     }
 
     /// What a draft with these choices does otherwise than one with others.
     pub(super) fn differences(&self, other: &Choices) -> Vec<&'static str> {
-        let answers = self.answers.iter().zip(&other.answers).zip(&OPEN);
+        let answers = self.answers.iter().zip(&other.answers).zip(&CHOICES);
         answers
             .filter(|((own, other), _)| own != other)
             .map(|((own, _), open)| open.answers[*own])
@@ -161,7 +161,7 @@ mod tests {
     #[test]
     fn each_choice_has_answers_that_are_described_otherwise_than_all_others() {
         let mut seen = HashSet::new();
-        for (at, open) in OPEN.iter().enumerate() {
+        for (at, open) in CHOICES.iter().enumerate() {
             assert_eq!(open.choice as usize, at);
             assert!(open.answers.len() > 1);
             assert!(open.answers.iter().all(|answer| seen.insert(answer)));
@@ -171,13 +171,13 @@ mod tests {
     #[test]
     fn all_that_is_chosen_is_described_and_can_be_adopted() {
         let plain = Choices::default();
-        let opposite = OPEN
+        let opposite = CHOICES
             .iter()
             .fold(plain.clone(), |choices, open| choices.with(open.choice, 1))
             .with_dropped(vec!["<say>".to_owned()]);
         assert_eq!(plain.differences(&plain), Vec::<&str>::new());
         let mut adopting = plain.clone();
-        for (at, open) in OPEN.iter().enumerate() {
+        for (at, open) in CHOICES.iter().enumerate() {
             adopting = adopting.with_answer_of(&opposite, open.choice);
             assert_eq!(adopting.differences(&plain).len(), at + 1);
         }

@@ -1,7 +1,7 @@
 //! The conversations that drafts are tried on, and the tools in them.
 
 use crate::analysis::assistant_turn::{AssistantTurn, ToolCall};
-use crate::analysis::turn_prober::Situation;
+use crate::analysis::turn_prober::PrecedingMessages;
 use crate::json;
 use crate::response::Tools;
 use crate::value::{Object, Value};
@@ -93,7 +93,7 @@ pub(super) struct Conversation {
     /// What it is about.
     pub(super) name: &'static str,
     /// What comes before the assistant's turn.
-    pub(super) situation: Situation,
+    pub(super) situation: PrecedingMessages,
     /// The assistant's turn, with which it ends.
     pub(super) turn: AssistantTurn,
     /// Whether tools are offered.
@@ -102,7 +102,7 @@ pub(super) struct Conversation {
 
 /// All conversations, from the plainest on.
 pub(super) fn conversations() -> Vec<Conversation> {
-    use Situation::{AfterTool, Question, SecondQuestion};
+    use PrecedingMessages::{AfterTool, Question, SecondQuestion};
     let (tide, pages, knock) = (tide_call(), pages_call(), tool_call("knock", &[]));
     let (code, digits) = (
         note_call("bits/a b.py", AWKWARD),

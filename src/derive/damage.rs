@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::analysis::assistant_turn::AssistantTurn;
-use crate::analysis::{CallParts, Findings, row};
+use crate::analysis::{CallParts, Findings, slot_sequence};
 use crate::format::{Node, Slot};
 use crate::markers;
 
@@ -24,40 +24,40 @@ pub(super) fn all(findings: &Findings, samples: &[Sample]) -> Vec<Damaged> {
     let mut damaged = Vec::new();
     let calls = findings.call_parts();
     for sample in samples {
-        let mut damager = Damager {
+        let mut mutator = Mutator {
             findings,
             calls: calls.as_ref(),
             sample,
             damaged: &mut damaged,
         };
-        damager.white_space();
-        damager.openers();
-        damager.ends();
-        damager.between_calls();
-        damager.text_before_calls();
-        damager.token_before_calls();
-        damager.text_between_calls();
-        damager.text_behind_calls();
-        damager.cut_text();
-        damager.header();
-        damager.text_alone();
-        damager.header_written();
-        damager.header_left_to_the_model();
-        damager.other_ends();
-        damager.no_id();
-        damager.reasoning();
+        mutator.white_space();
+        mutator.openers();
+        mutator.ends();
+        mutator.between_calls();
+        mutator.text_before_calls();
+        mutator.token_before_calls();
+        mutator.text_between_calls();
+        mutator.text_behind_calls();
+        mutator.cut_text();
+        mutator.header();
+        mutator.text_alone();
+        mutator.header_written();
+        mutator.header_left_to_the_model();
+        mutator.other_ends();
+        mutator.no_id();
+        mutator.reasoning();
     }
     damaged
 }
 
-struct Damager<'a, 'd> {
+struct Mutator<'a, 'd> {
     findings: &'a Findings,
     calls: Option<&'a CallParts<'a>>,
     sample: &'a Sample,
     damaged: &'d mut Vec<Damaged>,
 }
 
-impl Damager<'_, '_> {
+impl Mutator<'_, '_> {
     fn put(&mut self, damage: &'static str, output: String) {
         self.put_as(damage, output, self.sample.written.clone());
     }
@@ -102,7 +102,7 @@ impl Damager<'_, '_> {
         if let Some(calls) = self.calls {
             texts.push(calls.section_open.clone());
             texts.push(calls.section_close.clone());
-            if row(&calls.open).len() == 1 {
+            if slot_sequence(&calls.open).len() == 1 {
                 texts.extend([calls.first_text().to_owned(), calls.close.clone()]);
             }
         }
@@ -314,7 +314,7 @@ impl Damager<'_, '_> {
         let written = &self.sample.written;
         let headers = &self.findings.turn.headers;
         let Some(header) = headers.iter().find(|header| {
-            markers::markers(header).next().is_some() && !markers::is_wordy(header.trim())
+            markers::markers(header).next().is_some() && !markers::reads_like_prose(header.trim())
         }) else {
             return;
         };
@@ -373,7 +373,7 @@ impl Damager<'_, '_> {
         let (Some(calls), [call]) = (self.calls, self.sample.written.calls.as_slice()) else {
             return;
         };
-        let row = row(&calls.open);
+        let row = slot_sequence(&calls.open);
         let [
             _,
             Node::Slot(Slot::Name),

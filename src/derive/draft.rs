@@ -11,7 +11,7 @@ mod closing;
 mod opening;
 
 mod arguments;
-mod as_seen;
+mod as_rendered;
 mod calls;
 mod content;
 mod reasoning;
@@ -20,57 +20,61 @@ mod variants;
 
 use crate::analysis::CallParts;
 use crate::format::{Node, Repetition, Slot};
-use crate::markers::{dedup, is_distinctive};
+use crate::markers::{dedup, unlikely_in_prose};
 use crate::value::Object;
 
 use super::choices::{Choice, Choices};
 use super::delimiter::Draft;
-use super::material::Material;
 use super::options::DeriveOptions;
 use super::regex::{any_of, exact};
+use super::search_input::SearchInput;
 use super::surroundings::Surroundings;
 pub(super) use call_texts::unclosed_tag;
 use drafter::{Drafter, texts};
 pub(super) use variants::Variants;
 
 /// A response template for what is known of a format, with some choices made.
-pub(super) fn draft(material: &Material, choices: &Choices, options: &DeriveOptions) -> Draft {
-    with_drafter(material, choices, options, |drafter| {
-        write(material, drafter)
+pub(super) fn draft(
+    search_input: &SearchInput,
+    choices: &Choices,
+    options: &DeriveOptions,
+) -> Draft {
+    with_drafter(search_input, choices, options, |drafter| {
+        write(search_input, drafter)
     })
 }
 
 /// The same, with the other ways of opening and closing its fields.
 pub(super) fn draft_with_variants(
-    material: &Material,
+    search_input: &SearchInput,
     choices: &Choices,
     options: &DeriveOptions,
 ) -> (Draft, Variants) {
-    with_drafter(material, choices, options, |drafter| {
-        let draft = write(material, drafter);
+    with_drafter(search_input, choices, options, |drafter| {
+        let draft = write(search_input, drafter);
         let variants = drafter.variants(&draft);
         (draft, variants)
     })
 }
 
 fn with_drafter<T>(
-    material: &Material,
+    search_input: &SearchInput,
     choices: &Choices,
     options: &DeriveOptions,
     write: impl FnOnce(&Drafter<'_>) -> T,
 ) -> T {
-    let findings = &material.marked;
-    let around = material
+    let findings = &search_input.marked;
+    let around = search_input
         .surroundings
         .as_ref()
-        .filter(|_| choices.has(Choice::AsSeen));
+        .filter(|_| choices.has(Choice::OnlyAsRendered));
     let mut calls = findings.call_parts();
     let list = calls
         .as_ref()
         .filter(|_| choices.has(Choice::PythonList))
         .and_then(python_list);
     if let (Some(calls), Some(around)) = (&mut calls, around) {
-        stand_as_seen(calls, around);
+        stand_as_rendered(calls, around);
     }
     if let (Some(calls), Some((list, [open, close]))) = (&mut calls, &list) {
         *calls = CallParts {
@@ -99,12 +103,12 @@ fn with_drafter<T>(
     })
 }
 
-fn write(material: &Material, drafter: &Drafter<'_>) -> Draft {
+fn write(search_input: &SearchInput, drafter: &Drafter<'_>) -> Draft {
     let mut template = Object::new();
     template.insert("version", 1);
     template.insert("defaults", Object::from_iter([("role", "assistant")]));
-    let anchors = anchors(material);
-    let before_seams = &material.marked.turn.before_seams;
+    let anchors = anchors(search_input);
+    let before_seams = &search_input.marked.turn.before_seams;
     match anchors.as_slice() {
         anchors if !before_seams.is_empty() => template.insert(
             "start_anchor_pattern",
@@ -124,9 +128,9 @@ fn write(material: &Material, drafter: &Drafter<'_>) -> Draft {
 
 /// The texts behind which a turn begins: what stands before it, and a thought that prompts write as a whole: the model has
 /// not written it.
-fn anchors(material: &Material) -> Vec<String> {
-    let mut anchors = material.marked.turn.headers.clone();
-    let reasoning = material.findings.reasoning.as_ref();
+fn anchors(search_input: &SearchInput) -> Vec<String> {
+    let mut anchors = search_input.marked.turn.headers.clone();
+    let reasoning = search_input.findings.reasoning.as_ref();
     let open = reasoning.and_then(|shape| shape.open.as_deref());
     let close = reasoning.and_then(|shape| shape.close.as_deref());
     if let (Some(open), Some(close), false) = (open, close, anchors.is_empty()) {
@@ -135,7 +139,7 @@ fn anchors(material: &Material) -> Vec<String> {
             let thought = behind.and_then(|text| text.strip_suffix(close.trim()));
             thought.is_some_and(|thought| !thought.trim().is_empty())
         };
-        let prefilled = material.samples.all.iter();
+        let prefilled = search_input.samples.all.iter();
         let prefilled = prefilled.map(|sample| sample.prefilled.trim());
         let thoughts = prefilled.filter(|prefilled| is_thought(prefilled));
         let mut thoughts: Vec<String> = thoughts.map(str::to_owned).collect();
@@ -174,7 +178,7 @@ fn python_list(calls: &CallParts<'_>) -> Option<(Node, [String; 2])> {
 }
 
 /// Takes what was seen around calls for what stands there.
-fn stand_as_seen(calls: &mut CallParts<'_>, around: &Surroundings) {
+fn stand_as_rendered(calls: &mut CallParts<'_>, around: &Surroundings) {
     if around.quote_opens_calls
         && let Some(own) = calls.open.strip_prefix('"')
     {
@@ -194,7 +198,7 @@ fn leave_turn_end_out(calls: &mut CallParts<'_>, ends: &[String]) {
         .map(|end| end.trim())
         .filter(|end| !end.is_empty());
     let own = ends.find_map(|end| text.strip_prefix(end));
-    if let Some(own) = own.filter(|own| is_distinctive(own)) {
+    if let Some(own) = own.filter(|own| unlikely_in_prose(own)) {
         let rest = &calls.open[calls.first_text().len() - own.len()..];
         calls.open = rest.trim_start().to_owned();
     }

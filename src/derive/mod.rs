@@ -50,8 +50,8 @@ mod reason;
 
 mod call_kinds;
 mod draft;
-mod material;
 mod proof;
+mod search_input;
 
 mod score;
 
@@ -69,9 +69,9 @@ use crate::stopwatch::Stopwatch;
 use crate::value::{Object, Value};
 
 use choices::Choices;
-use material::Material;
 use sample::Sampling;
 use search::{Chosen, Search};
+use search_input::SearchInput;
 use thin::Thinning;
 
 pub use crate::analysis::ModelOutput;
@@ -79,7 +79,7 @@ pub use call_kinds::CallKind;
 pub use candidate::Candidate;
 pub use options::{DeriveOptions, Lenience};
 pub use output::OutputRow;
-pub use proof::{DamageRow, DamagedText, Recovery, Row};
+pub use proof::{DamageRow, DamagedText, ProofRow, Recovery};
 pub use reason::Reason;
 pub use sample::RefusedConversation;
 pub use score::Tally;
@@ -100,7 +100,7 @@ pub struct Derivation {
     /// What it was written from.
     pub findings: Findings,
     /// What it makes of the chat template's own renderings.
-    pub proof: Vec<Row>,
+    pub proof: Vec<ProofRow>,
     /// The conversations that the chat template refuses, and why.
     pub refused: Vec<RefusedConversation>,
     /// What it makes of damaged renderings.
@@ -170,35 +170,35 @@ impl Derivation {
         options: &DeriveOptions,
     ) -> Result<(Derivation, Vec<Candidate>), DeriveError> {
         let prepared = template.prepare();
-        let (mut material, mut sampling) = gather(template, &prepared, options)?;
-        let chosen = choose(&mut material, &mut sampling, options)?;
-        let search = Search::new(&material, options);
+        let (mut search_input, mut sampling) = gather(template, &prepared, options)?;
+        let chosen = choose(&mut search_input, &mut sampling, options)?;
+        let search = Search::new(&search_input, options);
         let thin = |choices: &Choices, lenience, start| {
-            let (draft, variants) = draft::draft_with_variants(&material, choices, options);
-            let thinning = Thinning::new(&material, &options.reasoning_field, lenience, start);
+            let (draft, variants) = draft::draft_with_variants(&search_input, choices, options);
+            let thinning = Thinning::new(&search_input, &options.reasoning_field, lenience, start);
             thinning.template(&draft, &variants)
         };
         let candidates = candidate::candidates(&search, &chosen, options.lenience, thin);
-        let derivation = Derivation::of(material, sampling, chosen, options);
+        let derivation = Derivation::of(search_input, sampling, chosen, options);
         Ok((derivation, candidates))
     }
 
     fn of(
-        material: Material,
+        search_input: SearchInput,
         mut sampling: Sampling<'_>,
         chosen: Chosen,
         options: &DeriveOptions,
     ) -> Derivation {
-        let spoken = spoken::texts(&material.spoken, &chosen.recovered_spoken);
+        let spoken = spoken::texts(&search_input.spoken, &chosen.recovered_spoken);
         let field = options.reasoning_field.as_str();
-        let proof = proof::rows(&chosen.template, field, &material, &mut sampling);
-        let findings = &material.findings;
+        let proof = proof::rows(&chosen.template, field, &search_input, &mut sampling);
+        let findings = &search_input.findings;
         let call_kinds = call_kinds::tried(&chosen.template, field, &mut sampling, findings);
-        let outputs = material.outputs.iter();
+        let outputs = search_input.outputs.iter();
         let outputs = outputs
             .map(|case| case.row(&chosen.template, field))
             .collect();
-        let samples = material.samples;
+        let samples = search_input.samples;
         Derivation {
             proof,
             outputs,
@@ -208,21 +208,21 @@ impl Derivation {
             lenience: options.lenience,
             language: options.language,
             reasoning_field: field.to_owned(),
-            damaged: proof::damaged_texts(field, &material.damaged, &chosen.recovered_damage),
-            missing_tokens: missing_tokens(&material.findings, &samples.refused),
+            damaged: proof::damaged_texts(field, &search_input.damaged, &chosen.recovered_damage),
+            missing_tokens: missing_tokens(&search_input.findings, &samples.refused),
             tools: samples.tools,
             refused: samples.refused,
             template: chosen.template,
             drafts: chosen.drafts,
             renderings: sampling.renderings(),
             trials: chosen.trials,
-            findings: material.findings,
+            findings: search_input.findings,
         }
     }
 
     /// For programs: an object of the `template`; whether it [is whole](Self::is_whole); how many renderings are
     /// [`recovered`](Self::recovered); the names of the `missing_tokens`; the `findings`, as [`Findings::to_value`] gives
-    /// them; the `proof`, row by row, as [`Row::to_value`] gives them; the conversations that are
+    /// them; the `proof`, row by row, as [`ProofRow::to_value`] gives them; the conversations that are
     /// `refused`; the `damage`, a [`DamageRow`] for each kind; the `outputs` that were given, as
     /// [`OutputRow::to_value`] gives them; and how many `drafts`, `renderings` and
     /// `trials` it took.
@@ -256,7 +256,7 @@ impl Derivation {
                     .collect(),
             ),
             ("findings", self.findings.to_value()),
-            ("proof", self.proof.iter().map(Row::to_value).collect()),
+            ("proof", self.proof.iter().map(ProofRow::to_value).collect()),
             ("refused", refused.collect()),
             ("damage", damage.iter().map(DamageRow::to_value).collect()),
             (
@@ -348,12 +348,12 @@ impl Derivation {
     /// let of = |jinja: &str| derive(&ChatTemplate::from_jinja(jinja), &DeriveOptions::default());
     ///
     /// let (plain, with_calls) = (of(plain)?, of(&with_calls)?);
-    /// assert!(with_calls.misread(&plain).is_empty());
-    /// assert_eq!(plain.misread(&with_calls)[0].name, "a call");
+    /// assert!(with_calls.failures_on(&plain).is_empty());
+    /// assert_eq!(plain.failures_on(&with_calls)[0].name, "a call");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn misread<'o>(&self, other: &'o Derivation) -> Vec<&'o Row> {
-        proof::misread(
+    pub fn failures_on<'o>(&self, other: &'o Derivation) -> Vec<&'o ProofRow> {
+        proof::failures_on(
             &self.template,
             &other.reasoning_field,
             &other.tools,
@@ -413,23 +413,23 @@ impl Derivation {
 /// the assistant says; and if nothing that could be drafted is a valid response template.
 pub fn derive(template: &ChatTemplate, options: &DeriveOptions) -> Result<Derivation, DeriveError> {
     let prepared = template.prepare();
-    let (mut material, mut sampling) = gather(template, &prepared, options)?;
-    let chosen = choose(&mut material, &mut sampling, options)?;
-    Ok(Derivation::of(material, sampling, chosen, options))
+    let (mut search_input, mut sampling) = gather(template, &prepared, options)?;
+    let chosen = choose(&mut search_input, &mut sampling, options)?;
+    Ok(Derivation::of(search_input, sampling, chosen, options))
 }
 
 /// Chooses among drafts. What stands around texts in all ways of a format is only looked at where drafts from
 /// markers don't recover all that was rendered.
 fn choose(
-    material: &mut Material,
+    search_input: &mut SearchInput,
     sampling: &mut Sampling<'_>,
     options: &DeriveOptions,
 ) -> Result<Chosen, DeriveError> {
     let start = Stopwatch::start();
-    let mut chosen = chosen_draft(material, sampling, options, start)?;
-    let (draft, variants) = draft::draft_with_variants(material, &chosen.choices, options);
+    let mut chosen = chosen_draft(search_input, sampling, options, start)?;
+    let (draft, variants) = draft::draft_with_variants(search_input, &chosen.choices, options);
     let field = &options.reasoning_field;
-    let thinning = Thinning::new(material, field, options.lenience, start);
+    let thinning = Thinning::new(search_input, field, options.lenience, start);
     if let Some(thinned) = thinning.thinned(&draft, &variants) {
         chosen.template = thinned.template;
         chosen.reasons = thinned.reasons;
@@ -442,20 +442,20 @@ fn choose(
 
 /// The draft from which delimiters are searched.
 fn chosen_draft(
-    material: &mut Material,
+    search_input: &mut SearchInput,
     sampling: &mut Sampling<'_>,
     options: &DeriveOptions,
     start: Stopwatch,
 ) -> Result<Chosen, DeriveError> {
-    let first = Search::new(material, options).best(start);
+    let first = Search::new(search_input, options).best(start);
     if first.as_ref().is_ok_and(|first| first.is_whole) {
         return first.map_err(DeriveError::NoDraft);
     }
-    material.surroundings = sampling.surroundings(&material.marked);
-    if material.surroundings.is_none() {
+    search_input.surroundings = sampling.surroundings(&search_input.marked);
+    if search_input.surroundings.is_none() {
         return first.map_err(DeriveError::NoDraft);
     }
-    let second = Search::new(material, options).best(start);
+    let second = Search::new(search_input, options).best(start);
     let (mut chosen, trials) = match (first, second) {
         (Ok(first), Ok(second)) if second.score > first.score => (second, first.trials),
         (Ok(first), second) => (first, second.map_or(0, |second| second.trials)),
@@ -470,12 +470,12 @@ fn gather<'t>(
     template: &ChatTemplate,
     prepared: &'t PreparedTemplate,
     options: &DeriveOptions,
-) -> Result<(Material, Sampling<'t>), DeriveError> {
+) -> Result<(SearchInput, Sampling<'t>), DeriveError> {
     check_field(&options.reasoning_field)?;
-    let (material, sampling) = Material::gather(template, prepared, options)?;
-    let samples = &material.samples;
+    let (search_input, sampling) = SearchInput::gather(template, prepared, options)?;
+    let samples = &search_input.samples;
     match samples.have_written_turn() {
-        true => Ok((material, sampling)),
+        true => Ok((search_input, sampling)),
         false => Err(DeriveError::NoTurn(samples.refusal().cloned())),
     }
 }

@@ -5,14 +5,14 @@ use crate::response::{ResponseTemplate, Tools};
 use crate::value::{Object, Value};
 
 use super::damage::Damaged;
-use super::material::Material;
 use super::sample::{Origin, Sample, Sampling};
+use super::search_input::SearchInput;
 use super::trial::{Difference, Expected, TrialReader};
 
 /// What a response template makes of a rendering.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
-pub struct Row {
+pub struct ProofRow {
     /// What the conversation is about.
     pub name: String,
     /// The prompt.
@@ -49,7 +49,7 @@ pub enum Recovery {
     },
 }
 
-impl Row {
+impl ProofRow {
     /// For programs: an object of `name`, `prefix`, `output`, `message` and `recovery`, which is
     /// what [`Recovery::to_value`] gives.
     pub fn to_value(&self) -> Value {
@@ -169,10 +169,10 @@ impl DamageRow {
 pub(super) fn rows(
     template: &ResponseTemplate,
     field: &str,
-    material: &Material,
+    search_input: &SearchInput,
     sampling: &mut Sampling<'_>,
-) -> Vec<Row> {
-    let samples = &material.samples;
+) -> Vec<ProofRow> {
+    let samples = &search_input.samples;
     let reader = TrialReader::new(template, field, &samples.tools);
     let rendered = samples
         .all
@@ -183,7 +183,7 @@ pub(super) fn rows(
         let difference = reader.difference(&sample.prefix, &sample.output, written);
         let read = || reader.read(&sample.prefix, &sample.output).ok();
         let lost = sample.lost();
-        Row {
+        ProofRow {
             name: sample.name.to_owned(),
             prefix: sample.prefix.clone(),
             output: sample.output.clone(),
@@ -191,7 +191,7 @@ pub(super) fn rows(
             given: sample.intended.to_message(field),
             recovery: match difference {
                 Some(Difference { words, .. }) => {
-                    match other_meaning(sample, read(), material, sampling) {
+                    match other_meaning(sample, read(), search_input, sampling) {
                         Some(other) => Recovery::NotExpressible {
                             difference: words,
                             other: other.to_message(field),
@@ -212,11 +212,11 @@ pub(super) fn rows(
 fn other_meaning(
     sample: &Sample,
     read: Option<AssistantTurn>,
-    material: &Material,
+    search_input: &SearchInput,
     sampling: &mut Sampling<'_>,
 ) -> Option<AssistantTurn> {
-    let findings = &material.findings;
-    let others = material.samples.all.iter();
+    let findings = &search_input.findings;
+    let others = search_input.samples.all.iter();
     let others = others.filter(|other| {
         other.origin == Origin::Rendered
             && (&other.prefix, &other.output) == (&sample.prefix, &sample.output)
@@ -259,12 +259,12 @@ fn has_types_of(read: &AssistantTurn, said: &AssistantTurn) -> bool {
 }
 
 /// Which of another template's renderings this one misreads, though that one reads them.
-pub(super) fn misread<'r>(
+pub(super) fn failures_on<'r>(
     template: &ResponseTemplate,
     field: &str,
     tools: &Tools,
-    rows: &'r [Row],
-) -> Vec<&'r Row> {
+    rows: &'r [ProofRow],
+) -> Vec<&'r ProofRow> {
     let reader = TrialReader::new(template, field, tools);
     let read_by_its_own = rows.iter().filter(|row| row.recovery.is_recovered());
     let misread = read_by_its_own.filter(|row| {

@@ -2,8 +2,8 @@
 //! known.
 
 use crate::analysis::assistant_turn::{AssistantTurn, ToolCall};
-use crate::analysis::turn_prober::{Situation, ThinkingMode, TurnProber};
-use crate::analysis::{Analysis, Findings, TurnHeaders, TurnShape, advice, line_up};
+use crate::analysis::turn_prober::{PrecedingMessages, ThinkingMode, TurnProber};
+use crate::analysis::{Analysis, Findings, TurnHeaders, TurnShape, advice, infer_format};
 use crate::chat_template::RenderError;
 use crate::json;
 use crate::markers;
@@ -128,7 +128,7 @@ impl<'t> Sampling<'t> {
         let tools = tools();
         let prober = &mut analysis.prober;
         prober.offer(tools.as_list().to_vec());
-        let question = prober.prompt(Situation::Question, ThinkingMode::Unset);
+        let question = prober.prompt(PrecedingMessages::Question, ThinkingMode::Unset);
         Sampling {
             takes_tools: question.is_ok(),
             analysis,
@@ -143,7 +143,7 @@ impl<'t> Sampling<'t> {
 
     /// What stands around the texts of a turn, in all ways in which it is rendered.
     pub(super) fn surroundings(&mut self, findings: &Findings) -> Option<Surroundings> {
-        Surroundings::of(&line_up(&mut self.analysis), findings)
+        Surroundings::of(&infer_format(&mut self.analysis), findings)
     }
 
     /// Renders all samples.
@@ -174,7 +174,7 @@ impl<'t> Sampling<'t> {
         });
         let conversation = Conversation {
             name,
-            situation: Situation::Question,
+            situation: PrecedingMessages::Question,
             turn: said.clone(),
             has_tools: true,
         };

@@ -6,13 +6,13 @@ use std::fmt;
 use foldhash::{HashMap, HashSet};
 
 use crate::json;
-use crate::markers::{is_distinctive, is_wordy};
+use crate::markers::{reads_like_prose, unlikely_in_prose};
 use crate::response::{Delimiter, ResponseTemplate, Tools};
 use crate::value::{Object, Value};
 
-use super::material::Material;
 use super::sample::Origin;
-use super::trial::{self, Cut, Difference, Expected, PARTS, Part, TrialReader};
+use super::search_input::SearchInput;
+use super::trial::{self, Cut, Difference, Expected, MessagePart, PARTS, TrialReader};
 
 /// How many kinds of texts there are: those that the chat template wrote, or the model a message that is
 /// known; synthetic ones, and outputs that mean nobody knows what; and damaged ones. A text of one kind counts more than all of the next.
@@ -81,7 +81,7 @@ impl Failures {
     }
 
     /// How many texts of each kind there are in which this part is misread.
-    pub(super) fn of(&self, part: Part) -> [usize; KINDS] {
+    pub(super) fn of(&self, part: MessagePart) -> [usize; KINDS] {
         self.0[part as usize]
     }
 }
@@ -97,9 +97,9 @@ struct Trial<'a> {
 
 impl<'a> Trial<'a> {
     /// All texts, those that stand there more than once, too.
-    fn all(material: &'a Material) -> impl Iterator<Item = Trial<'a>> {
-        let samples = material.samples.all.iter();
-        let tools = &material.samples.tools;
+    fn all(search_input: &'a SearchInput) -> impl Iterator<Item = Trial<'a>> {
+        let samples = search_input.samples.all.iter();
+        let tools = &search_input.samples.tools;
         let whole = samples.map(|sample| Trial {
             kind: match sample.origin {
                 Origin::Rendered => 0,
@@ -110,7 +110,7 @@ impl<'a> Trial<'a> {
             expected: Expected::Turn(&sample.written),
             tools,
         });
-        let outputs = material.outputs.iter().map(|output| Trial {
+        let outputs = search_input.outputs.iter().map(|output| Trial {
             // Where it is not known what was said, a draft may find nothing and leave nothing.
             kind: usize::from(output.said.is_none()),
             prefilled: &output.prefix,
@@ -118,23 +118,23 @@ impl<'a> Trial<'a> {
             expected: output.expected(),
             tools: &output.tools,
         });
-        whole.chain(outputs).chain(Trial::damaged(material))
+        whole.chain(outputs).chain(Trial::damaged(search_input))
     }
 
-    fn damaged(material: &'a Material) -> impl Iterator<Item = Trial<'a>> {
-        material.damaged.iter().map(|damaged| Trial {
+    fn damaged(search_input: &'a SearchInput) -> impl Iterator<Item = Trial<'a>> {
+        search_input.damaged.iter().map(|damaged| Trial {
             kind: DAMAGED,
             prefilled: &damaged.prefilled,
             output: &damaged.output,
             expected: Expected::Turn(&damaged.expected),
-            tools: &material.samples.tools,
+            tools: &search_input.samples.tools,
         })
     }
 }
 
 /// The texts that drafts are tried on.
 pub(super) struct Trials<'a> {
-    material: &'a Material,
+    search_input: &'a SearchInput,
     reasoning_field: &'a str,
     /// Each text once, those that count more first.
     distinct: Vec<Trial<'a>>,
@@ -147,8 +147,8 @@ pub(super) struct Trials<'a> {
 }
 
 impl<'a> Trials<'a> {
-    pub(super) fn new(material: &'a Material, reasoning_field: &'a str) -> Trials<'a> {
-        let mut distinct: Vec<Trial<'_>> = Trial::all(material).collect();
+    pub(super) fn new(search_input: &'a SearchInput, reasoning_field: &'a str) -> Trials<'a> {
+        let mut distinct: Vec<Trial<'_>> = Trial::all(search_input).collect();
         // Many conversations end in the same text.
         let mut seen = HashSet::default();
         distinct.retain(|trial| seen.insert((trial.kind, trial.prefilled, trial.output)));
@@ -159,7 +159,7 @@ impl<'a> Trials<'a> {
         }
         let order = (0..distinct.len()).collect();
         Trials {
-            material,
+            search_input,
             reasoning_field,
             distinct,
             totals,
@@ -244,7 +244,7 @@ impl<'a> Trials<'a> {
         let known: HashMap<(&str, &str), (&Trial<'_>, bool)> = distinct
             .map(|(trial, is_recovered)| ((trial.prefilled, trial.output), (trial, *is_recovered)))
             .collect();
-        let all = Trial::damaged(self.material);
+        let all = Trial::damaged(self.search_input);
         all.map(|trial| match known.get(&(trial.prefilled, trial.output)) {
             Some((known, is_recovered)) if known.expected == trial.expected => *is_recovered,
             // The same text as another, of something else that was said.
@@ -265,7 +265,7 @@ impl<'a> Trials<'a> {
             let read = reader.read(trial.prefilled, trial.output).ok();
             let read = read.filter(|read| {
                 let difference = reader.difference_to(read, said);
-                difference.is_some_and(|difference| difference.parts == [Part::Content])
+                difference.is_some_and(|difference| difference.parts == [MessagePart::Content])
             });
             let text = read.as_ref().and_then(|read| read.content.as_deref());
             let said = said.content.as_deref().map(str::trim).unwrap_or_default();
@@ -278,7 +278,7 @@ impl<'a> Trials<'a> {
                 let (before, behind) = (before.trim(), behind.trim());
                 around.extend((!before.is_empty()).then(|| before.to_owned()));
                 // Words behind a text may as well be said.
-                let is_marker = is_distinctive(behind) && !is_wordy(behind);
+                let is_marker = unlikely_in_prose(behind) && !reads_like_prose(behind);
                 around.extend(is_marker.then(|| behind.to_owned()));
             }
         }
@@ -294,7 +294,7 @@ impl<'a> Trials<'a> {
         let own: Vec<String> = own.filter(|words| !words.is_empty()).collect();
         around.extend(own);
         // What others say in a prompt is another text in each conversation.
-        let stem = self.material.samples.stem.as_str();
+        let stem = self.search_input.samples.stem.as_str();
         around.retain(|text| !text.contains(stem));
         around
     }
@@ -307,7 +307,7 @@ impl<'a> Trials<'a> {
         goes_on: impl Fn() -> bool,
     ) -> Option<[Tally; KINDS]> {
         let mut tallies = [Tally::default(); KINDS];
-        for trial in Trial::all(self.material) {
+        for trial in Trial::all(self.search_input) {
             if !goes_on() {
                 return None;
             }

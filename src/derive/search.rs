@@ -13,14 +13,14 @@ use crate::stopwatch::Stopwatch;
 use crate::value::Value;
 
 use super::PYTHON_LISTS;
-use super::choices::{Choice, Choices, OPEN};
+use super::choices::{CHOICES, Choice, Choices};
 use super::draft::{draft, unclosed_tag};
-use super::material::Material;
 use super::options::DeriveOptions;
 use super::reason::Reason;
 use super::score::{Outcome, Score, Trials};
+use super::search_input::SearchInput;
 use super::surroundings::Surroundings;
-use super::trial::Part;
+use super::trial::MessagePart;
 
 /// How long drafts are tried. Ordinary formats take some milliseconds; what an unusual template
 /// writes can make every trial slow.
@@ -71,17 +71,17 @@ impl Drafts {
 }
 
 pub(super) struct Search<'a> {
-    material: &'a Material,
+    search_input: &'a SearchInput,
     options: &'a DeriveOptions,
     pub(super) trials: Trials<'a>,
 }
 
 impl<'a> Search<'a> {
-    pub(super) fn new(material: &'a Material, options: &'a DeriveOptions) -> Search<'a> {
+    pub(super) fn new(search_input: &'a SearchInput, options: &'a DeriveOptions) -> Search<'a> {
         Search {
-            material,
+            search_input,
             options,
-            trials: Trials::new(material, &options.reasoning_field),
+            trials: Trials::new(search_input, &options.reasoning_field),
         }
     }
 
@@ -137,9 +137,9 @@ impl<'a> Search<'a> {
     fn first(&self, drafts: &mut Drafts) -> Result<Tried, TemplateError> {
         let plain = Choices::default();
         let marked = plain.clone().with(Choice::ContentMarked, 1);
-        let around = self.material.surroundings.as_ref();
-        let as_seen = around.map(|around| with_texts_as_seen(&plain, around));
-        let starts = [plain, marked].into_iter().chain(as_seen);
+        let around = self.search_input.surroundings.as_ref();
+        let as_rendered = around.map(|around| with_texts_as_rendered(&plain, around));
+        let starts = [plain, marked].into_iter().chain(as_rendered);
         let mut refusal = None;
         for start in starts {
             match self.better(start, None, drafts) {
@@ -153,38 +153,38 @@ impl<'a> Search<'a> {
     }
 
     /// The choices that differ in one thing, with the part of messages that it concerns.
-    fn mends(&self, best: &Tried) -> Vec<(Part, Choices)> {
+    fn mends(&self, best: &Tried) -> Vec<(MessagePart, Choices)> {
         let from = &best.choices;
-        let mut all = self.other_answers(from, Part::Reasoning);
-        if let Some(around) = &self.material.surroundings {
-            let part = match best.outcome.failures.of(Part::Reasoning)[0] {
-                0 => Part::Content,
-                _ => Part::Reasoning,
+        let mut all = self.other_answers(from, MessagePart::Reasoning);
+        if let Some(around) = &self.search_input.surroundings {
+            let part = match best.outcome.failures.of(MessagePart::Reasoning)[0] {
+                0 => MessagePart::Content,
+                _ => MessagePart::Reasoning,
             };
-            all.push((part, with_texts_as_seen(from, around)));
-            all.push((part, from.clone().with(Choice::AsSeen, 0)));
+            all.push((part, with_texts_as_rendered(from, around)));
+            all.push((part, from.clone().with(Choice::OnlyAsRendered, 0)));
         }
-        all.extend(self.other_answers(from, Part::Content));
+        all.extend(self.other_answers(from, MessagePart::Content));
         let is_left_over = !from.has(Choice::ContentMarked);
-        if is_left_over && best.outcome.failures.of(Part::Content)[0] > 0 {
+        if is_left_over && best.outcome.failures.of(MessagePart::Content)[0] > 0 {
             let mut dropped = from.dropped().to_vec();
             dropped.extend(self.trials.around_texts(&best.template));
             dedup(&mut dropped);
-            all.push((Part::Content, from.clone().with_dropped(dropped)));
+            all.push((MessagePart::Content, from.clone().with_dropped(dropped)));
         }
-        all.extend(self.other_answers(from, Part::Calls));
+        all.extend(self.other_answers(from, MessagePart::Calls));
         if self.has_bare_objects() {
             // Neither helps alone where calls follow upon a text, and upon each other.
             let split = from.clone().with(Choice::SplitObjects, 1);
-            all.push((Part::Calls, split.with(Choice::CallsAnywhere, 1)));
+            all.push((MessagePart::Calls, split.with(Choice::CallsAnywhere, 1)));
         }
         all.retain(|(_, next)| next != from);
         all
     }
 
     /// The choices with other answers to what concerns a part of messages.
-    fn other_answers(&self, from: &Choices, part: Part) -> Vec<(Part, Choices)> {
-        let open = OPEN.iter().filter(|open| open.part == part);
+    fn other_answers(&self, from: &Choices, part: MessagePart) -> Vec<(MessagePart, Choices)> {
+        let open = CHOICES.iter().filter(|open| open.part == part);
         open.filter(|open| self.is_open(open.choice))
             .flat_map(|open| (0..open.answers.len()).map(|answer| (open.choice, answer)))
             .map(|(choice, answer)| (part, from.clone().with(choice, answer)))
@@ -193,7 +193,7 @@ impl<'a> Search<'a> {
 
     /// Whether another answer to this by itself may make another draft.
     fn is_open(&self, choice: Choice) -> bool {
-        let findings = &self.material.findings;
+        let findings = &self.search_input.findings;
         match choice {
             Choice::ContentMarked => findings.content.open.is_some(),
             Choice::CallsAnywhere | Choice::LooseHeader => findings.calls.is_some(),
@@ -202,12 +202,12 @@ impl<'a> Search<'a> {
             Choice::TextFollows => findings.calls.is_some() && self.has_text_behind_calls(),
             Choice::TagClosesItself => self.calls_are_tags(),
             // What stands around texts has to be looked for first.
-            Choice::Dropped | Choice::AsSeen => false,
+            Choice::DiscardedText | Choice::OnlyAsRendered => false,
         }
     }
 
     pub(super) fn draft(&self, choices: &Choices) -> Value {
-        draft(self.material, choices, self.options).to_value()
+        draft(self.search_input, choices, self.options).to_value()
     }
 
     /// A draft, if it is new and beats the score that there is. What can't beat it any more is not
@@ -238,25 +238,25 @@ impl<'a> Search<'a> {
 
     /// Whether calls begin with a tag.
     fn calls_are_tags(&self) -> bool {
-        let calls = self.material.marked.call_parts();
+        let calls = self.search_input.marked.call_parts();
         calls.is_some_and(|calls| unclosed_tag(&calls).is_some())
     }
 
     /// Whether calls are JSON objects and nothing else.
     fn has_bare_objects(&self) -> bool {
-        let calls = self.material.findings.call_parts();
+        let calls = self.search_input.findings.call_parts();
         calls.is_some_and(|calls| calls.is_bare_object())
     }
 
     /// Whether calls are a list as Python writes one.
     fn has_python_list(&self) -> bool {
-        let calls = self.material.findings.call_parts();
+        let calls = self.search_input.findings.call_parts();
         calls.is_some_and(|calls| calls.around_python_list().is_some())
     }
 
     /// Whether the chat template writes a turn's text behind its calls.
     fn has_text_behind_calls(&self) -> bool {
-        let mut samples = self.material.samples.all.iter();
+        let mut samples = self.search_input.samples.all.iter();
         samples.any(|sample| {
             let content = sample.written.content.as_deref().unwrap_or_default();
             let call = sample.written.calls.first();
@@ -269,10 +269,10 @@ impl<'a> Search<'a> {
 }
 
 /// These choices, with texts between what was seen around them.
-fn with_texts_as_seen(choices: &Choices, around: &Surroundings) -> Choices {
+fn with_texts_as_rendered(choices: &Choices, around: &Surroundings) -> Choices {
     let is_marked = usize::from(around.content.is_some());
     choices
         .clone()
-        .with(Choice::AsSeen, 1)
+        .with(Choice::OnlyAsRendered, 1)
         .with(Choice::ContentMarked, is_marked)
 }

@@ -4,7 +4,7 @@ use crate::analysis::assistant_turn::AssistantTurn;
 use crate::analysis::{CallParts, Findings};
 use crate::format::Dialect;
 use crate::markers::lexicon::unmarked;
-use crate::markers::{self, INDEX_SLOT, KEY_SLOT, NAME_SLOT, dedup, is_distinctive, is_slot};
+use crate::markers::{self, INDEX_SLOT, KEY_SLOT, NAME_SLOT, dedup, is_slot, unlikely_in_prose};
 use crate::value::{Object, Value};
 
 use super::conversations::{ANSWER, THOUGHT, tide_call};
@@ -241,7 +241,7 @@ fn around_calls(calls: &CallParts<'_>) -> Vec<String> {
 /// What is spoken of in a text of the format: its markers, or words and signs that are none, as `CALL:`.
 fn spoken_texts(text: &str) -> Vec<String> {
     let found: Vec<String> = markers::markers(text).map(str::to_owned).collect();
-    match found.is_empty() && is_distinctive(text) {
+    match found.is_empty() && unlikely_in_prose(text) {
         true => vec![text.trim().to_owned()],
         false => found,
     }

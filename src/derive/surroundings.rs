@@ -6,15 +6,15 @@
 
 use crate::analysis::{CallParts, Findings};
 use crate::format::{Format, Node, Slot};
-use crate::markers::{dedup, is_distinctive, is_marker, pieces, shared_end, shared_start};
+use crate::markers::{dedup, is_marker, pieces, shared_end, shared_start, unlikely_in_prose};
 
-use super::trial::Part;
+use super::trial::MessagePart;
 
 /// What stands around the texts of a turn.
 pub(super) struct Surroundings {
-    pub(super) reasoning: Option<Around>,
+    pub(super) reasoning: Option<TextBounds>,
     /// `None` if nothing opens the text in some of the ways: it is what is left over.
-    pub(super) content: Option<Around>,
+    pub(super) content: Option<TextBounds>,
     /// What ends a turn.
     pub(super) ends: Vec<String>,
     /// What stands between the calls and the end of the turn.
@@ -28,7 +28,7 @@ const MAX_PARTS: usize = 32;
 
 /// What stands around one of these texts.
 #[derive(Debug, Default)]
-pub(super) struct Around {
+pub(super) struct TextBounds {
     /// What opens it. An empty one is the beginning of the turn.
     pub(super) opens: Vec<String>,
     /// Whether turns begin with it.
@@ -38,14 +38,14 @@ pub(super) struct Around {
     /// What closes it.
     pub(super) closes: Vec<String>,
     /// What closes it before another part, where nothing does, or nothing by itself.
-    pub(super) ahead: Vec<Ahead>,
+    pub(super) ahead: Vec<SharedClose>,
     /// Whether it is written as a string of JSON.
     pub(super) is_json: bool,
 }
 
 /// The end of a text that another part shows.
 #[derive(Debug, PartialEq)]
-pub(super) struct Ahead {
+pub(super) struct SharedClose {
     /// What stands behind the text: white space, or a sign that may stand in it as well.
     pub(super) close: String,
     /// What opens the next part.
@@ -53,22 +53,22 @@ pub(super) struct Ahead {
 }
 
 /// One way in which a turn is written: parts, and the texts before each of them and behind the last.
-struct Row {
+struct TurnLayout {
     texts: Vec<String>,
-    parts: Vec<Part>,
+    parts: Vec<MessagePart>,
     /// What ends the turn.
     end: String,
 }
 
-impl Row {
-    fn new(node: &Node, end: &Node) -> Row {
+impl TurnLayout {
+    fn new(node: &Node, end: &Node) -> TurnLayout {
         let mut texts = vec![String::new()];
         let mut parts = Vec::new();
         for node in node.parts().iter().chain(end.parts()) {
             parts.push(match node {
-                Node::Slot(Slot::Reasoning) => Part::Reasoning,
-                Node::Slot(Slot::Content) => Part::Content,
-                Node::Calls => Part::Calls,
+                Node::Slot(Slot::Reasoning) => MessagePart::Reasoning,
+                Node::Slot(Slot::Content) => MessagePart::Content,
+                Node::Calls => MessagePart::Calls,
                 node => {
                     let last = texts.last_mut().expect("there is always a last text");
                     if let Node::Literal(text) | Node::Space(text) = node {
@@ -84,7 +84,7 @@ impl Row {
             _ => "",
         });
         let end = end.collect::<String>().trim().to_owned();
-        Row { texts, parts, end }
+        TurnLayout { texts, parts, end }
     }
 
     /// All that stands behind the last part.
@@ -101,7 +101,9 @@ impl Surroundings {
         let thought = findings.reasoning.as_ref();
         let thought_close = thought.and_then(|shape| shape.close.as_deref());
         let rows = format.ways.iter();
-        let rows: Vec<Row> = rows.map(|way| Row::new(&way.node, &way.end)).collect();
+        let rows: Vec<TurnLayout> = rows
+            .map(|way| TurnLayout::new(&way.node, &way.end))
+            .collect();
         if rows.iter().any(|row| row.parts.len() > MAX_PARTS) {
             return None;
         }
@@ -118,8 +120,8 @@ impl Surroundings {
         };
         for slot in &format.json_strings {
             ways.take_quotes(match slot {
-                Slot::Reasoning => Part::Reasoning,
-                _ => Part::Content,
+                Slot::Reasoning => MessagePart::Reasoning,
+                _ => MessagePart::Content,
             });
         }
         let quote_opens_calls = ways.move_quote_out_of_calls();
@@ -130,9 +132,9 @@ impl Surroundings {
         }
         ways.add_empty_reasoning();
         ways.ends = ways.ends_of_turns();
-        let content = ways.around(Part::Content).ok()?;
+        let content = ways.around(MessagePart::Content).ok()?;
         Some(Surroundings {
-            reasoning: ways.around(Part::Reasoning).ok()?,
+            reasoning: ways.around(MessagePart::Reasoning).ok()?,
             content: content.filter(|around| !around.opens.contains(&String::new())),
             behind_calls: ways.behind_calls(),
             quote_opens_calls,
@@ -143,7 +145,7 @@ impl Surroundings {
 
 /// The ways of a format, and how its calls begin.
 struct Ways<'c> {
-    rows: Vec<Row>,
+    rows: Vec<TurnLayout>,
     /// What opens all calls of a turn.
     section: &'c str,
     /// What opens a call.
@@ -151,22 +153,23 @@ struct Ways<'c> {
     /// The marker that is found to close reasoning.
     thought_close: Option<&'c str>,
     /// The parts that are strings of JSON.
-    quoted: Vec<Part>,
+    quoted: Vec<MessagePart>,
     /// What ends a turn.
     ends: Vec<String>,
 }
 
 impl Ways<'_> {
     /// Makes the quotes around a text a part of it, if it has them in all ways.
-    fn take_quotes(&mut self, part: Part) {
+    fn take_quotes(&mut self, part: MessagePart) {
         let head = self.head;
-        let is_quoted = |row: &Row, at: usize| {
+        let is_quoted = |row: &TurnLayout, at: usize| {
             let (before, behind) = (&row.texts[at], &row.texts[at + 1]);
-            let calls_follow = behind.is_empty() && row.parts.get(at + 1) == Some(&Part::Calls);
+            let calls_follow =
+                behind.is_empty() && row.parts.get(at + 1) == Some(&MessagePart::Calls);
             before.ends_with('"')
                 && (behind.starts_with('"') || calls_follow && head.starts_with('"'))
         };
-        let places = |row: &Row| {
+        let places = |row: &TurnLayout| {
             (0..row.parts.len())
                 .filter(|at| row.parts[*at] == part)
                 .collect::<Vec<_>>()
@@ -201,7 +204,11 @@ impl Ways<'_> {
         };
         self.head = head.trim();
         for row in &mut self.rows {
-            let Some(at) = row.parts.iter().position(|part| *part == Part::Calls) else {
+            let Some(at) = row
+                .parts
+                .iter()
+                .position(|part| *part == MessagePart::Calls)
+            else {
                 continue;
             };
             let before = at.checked_sub(1).map(|before| row.parts[before]);
@@ -215,7 +222,7 @@ impl Ways<'_> {
     /// What all ways end with, from the first marker or word of it on; or else all that any way ends with. Where all
     /// end with the same part, what closes that may stand before the last marker.
     fn ends_of_turns(&self) -> Vec<String> {
-        let tails: Vec<&str> = self.rows.iter().map(Row::tail).collect();
+        let tails: Vec<&str> = self.rows.iter().map(TurnLayout::tail).collect();
         let shared = tails
             .iter()
             .copied()
@@ -232,7 +239,7 @@ impl Ways<'_> {
         let shared = own[start.unwrap_or(0)..].concat();
         // Words may end turns, behind a marker that closes the last part.
         let end = self.rows.first().map_or("", |row| row.end.as_str());
-        let is_shared = is_distinctive(end) && self.rows.iter().all(|row| row.end == end);
+        let is_shared = unlikely_in_prose(end) && self.rows.iter().all(|row| row.end == end);
         let shared = match is_shared && shared.trim_end().ends_with(end) {
             true => end.to_owned(),
             false => shared.trim().to_owned(),
@@ -246,7 +253,7 @@ impl Ways<'_> {
     }
 
     /// What stands behind the last part of a turn and before its end.
-    fn before_end<'r>(&self, row: &'r Row) -> &'r str {
+    fn before_end<'r>(&self, row: &'r TurnLayout) -> &'r str {
         let tail = row.tail();
         let mut ends = self.ends.iter();
         let before = ends.find_map(|end| tail.strip_suffix(end.as_str()));
@@ -256,7 +263,7 @@ impl Ways<'_> {
     /// What stands between calls and the end of the turn in all ways that end with them.
     fn behind_calls(&self) -> String {
         let rows = self.rows.iter();
-        let with_calls = rows.filter(|row| row.parts.last() == Some(&Part::Calls));
+        let with_calls = rows.filter(|row| row.parts.last() == Some(&MessagePart::Calls));
         let mut behind: Vec<String> = with_calls
             .map(|row| self.before_end(row).trim().to_owned())
             .collect();
@@ -270,20 +277,20 @@ impl Ways<'_> {
     /// Where turns have no reasoning and begin as if they had, puts in an empty one.
     fn add_empty_reasoning(&mut self) {
         let owned = |texts: Vec<&str>| texts.into_iter().map(str::to_owned).collect::<Vec<_>>();
-        let opens = owned(self.starts(Part::Reasoning));
-        let closes = owned(self.closers(Part::Reasoning));
-        let nothing = match self.quoted.contains(&Part::Reasoning) {
+        let opens = owned(self.starts(MessagePart::Reasoning));
+        let closes = owned(self.closers(MessagePart::Reasoning));
+        let nothing = match self.quoted.contains(&MessagePart::Reasoning) {
             true => "\"\"",
             false => "",
         };
         let mut behind = closes;
         behind.extend(owned(vec![
-            self.shared_behind(Part::Reasoning),
+            self.shared_behind(MessagePart::Reasoning),
             self.section,
             self.head,
         ]));
         dedup(&mut behind);
-        let without = |row: &&mut Row| !row.parts.contains(&Part::Reasoning);
+        let without = |row: &&mut TurnLayout| !row.parts.contains(&MessagePart::Reasoning);
         for row in self.rows.iter_mut().filter(without) {
             let first = row.texts[0].trim_start();
             let empty = opens.iter().filter_map(|open| {
@@ -295,13 +302,13 @@ impl Ways<'_> {
             if let Some((open, rest)) = empty.min_by_key(|(_, rest)| rest.len()) {
                 row.texts[0] = open;
                 row.texts.insert(1, rest);
-                row.parts.insert(0, Part::Reasoning);
+                row.parts.insert(0, MessagePart::Reasoning);
             }
         }
     }
 
     /// The parts of this kind, with the ways in which they stand and their numbers there.
-    fn places(&self, part: Part) -> impl Iterator<Item = (&Row, usize)> {
+    fn places(&self, part: MessagePart) -> impl Iterator<Item = (&TurnLayout, usize)> {
         self.rows.iter().flat_map(move |row| {
             let places = row.parts.iter().enumerate();
             let places = places.filter(move |(_, one)| **one == part);
@@ -310,8 +317,8 @@ impl Ways<'_> {
     }
 
     /// What turns begin with before a part; before calls, what opens them all.
-    fn starts(&self, part: Part) -> Vec<&str> {
-        if part == Part::Calls {
+    fn starts(&self, part: MessagePart) -> Vec<&str> {
+        if part == MessagePart::Calls {
             return vec![self.section];
         }
         let first = self.places(part).filter(|(_, at)| *at == 0);
@@ -319,11 +326,13 @@ impl Ways<'_> {
     }
 
     /// What closes a part before calls and at the end of turns.
-    fn closers(&self, part: Part) -> Vec<&str> {
+    fn closers(&self, part: MessagePart) -> Vec<&str> {
         let closers = self.places(part).filter_map(|(row, at)| {
             let text = row.texts[at + 1].trim();
             match row.parts.get(at + 1) {
-                Some(Part::Calls) => Some(text.strip_suffix(self.section).unwrap_or(text).trim()),
+                Some(MessagePart::Calls) => {
+                    Some(text.strip_suffix(self.section).unwrap_or(text).trim())
+                }
                 Some(_) => None,
                 None => Some(text),
             }
@@ -332,17 +341,17 @@ impl Ways<'_> {
     }
 
     /// What all that stands behind a part begins with.
-    fn shared_behind(&self, part: Part) -> &str {
+    fn shared_behind(&self, part: MessagePart) -> &str {
         let behind = self.places(part).map(|(row, at)| row.texts[at + 1].trim());
         let shared = behind.reduce(|shared, text| shared_start(shared, text));
         shared.unwrap_or_default().trim_end()
     }
 
     /// What stands around a text, if there is any.
-    fn around(&self, part: Part) -> Result<Option<Around>, Inseparable> {
-        let mut around = Around {
+    fn around(&self, part: MessagePart) -> Result<Option<TextBounds>, Inseparable> {
+        let mut around = TextBounds {
             is_json: self.quoted.contains(&part),
-            ..Around::default()
+            ..TextBounds::default()
         };
         for (row, at) in self.places(part) {
             self.add_open(row, at, &mut around);
@@ -364,7 +373,7 @@ impl Ways<'_> {
     }
 
     /// Adds what opens a text in one place.
-    fn add_open(&self, row: &Row, at: usize, around: &mut Around) {
+    fn add_open(&self, row: &TurnLayout, at: usize, around: &mut TextBounds) {
         let open = match at.checked_sub(1) {
             None => {
                 around.is_first = true;
@@ -380,7 +389,12 @@ impl Ways<'_> {
     }
 
     /// Adds what closes a text in one place.
-    fn add_close(&self, row: &Row, at: usize, around: &mut Around) -> Result<(), Inseparable> {
+    fn add_close(
+        &self,
+        row: &TurnLayout,
+        at: usize,
+        around: &mut TextBounds,
+    ) -> Result<(), Inseparable> {
         if at + 1 == row.parts.len() {
             around.closes.push(self.last_close(row));
             return Ok(());
@@ -388,17 +402,17 @@ impl Ways<'_> {
         let (close, next) = self.between(row, at);
         let mut next = next.to_owned();
         // A sign that is common opens calls only where one of them begins.
-        if row.parts[at + 1] == Part::Calls && !is_distinctive(&next) {
+        if row.parts[at + 1] == MessagePart::Calls && !unlikely_in_prose(&next) {
             next = format!("{} {}", next.trim_end(), self.head);
         }
         let is_blank = close.trim().is_empty();
-        let is_clear = is_distinctive(close) || around.is_json && !is_blank;
+        let is_clear = unlikely_in_prose(close) || around.is_json && !is_blank;
         match (is_clear, is_blank, next.trim().is_empty()) {
             (true, ..) | (_, false, true) => around.closes.push(close.trim_end().to_owned()),
             (false, true, true) => return Err(Inseparable),
             (false, _, false) => {
                 let close = close.to_owned();
-                let ahead = Ahead { close, next };
+                let ahead = SharedClose { close, next };
                 if !around.ahead.contains(&ahead) {
                     around.ahead.push(ahead);
                 }
@@ -411,7 +425,7 @@ impl Ways<'_> {
     /// second, with the white space between them in the first. It is cut before what opens the second at the
     /// beginning of turns; or else behind what is known to close the first; or else behind what everything behind
     /// that begins with.
-    fn between<'r>(&self, row: &'r Row, at: usize) -> (&'r str, &'r str) {
+    fn between<'r>(&self, row: &'r TurnLayout, at: usize) -> (&'r str, &'r str) {
         let (part, next) = (row.parts[at], row.parts[at + 1]);
         let whole = row.texts[at + 1].as_str();
         let text = whole.trim_end();
@@ -423,12 +437,14 @@ impl Ways<'_> {
             return text.split_at(text.len() - length);
         }
         // It begins turns with nothing at all.
-        if next == Part::Calls || starts.contains(&"") {
+        if next == MessagePart::Calls || starts.contains(&"") {
             return (whole, "");
         }
         let lead = text.len() - text.trim_start().len();
         let closers = self.closers(part).into_iter();
-        let found = self.thought_close.filter(|_| part == Part::Reasoning);
+        let found = self
+            .thought_close
+            .filter(|_| part == MessagePart::Reasoning);
         let closers = closers
             .chain(found)
             .filter(|close| text[lead..].starts_with(close));
@@ -442,13 +458,13 @@ impl Ways<'_> {
 
     /// What closes the last part of a turn: what stands before the turn's end; or all up to there, if that is
     /// nothing, or a sign that may stand in a text.
-    fn last_close(&self, row: &Row) -> String {
+    fn last_close(&self, row: &TurnLayout) -> String {
         let own = self.before_end(row);
         let is_json = row
             .parts
             .last()
             .is_some_and(|part| self.quoted.contains(part));
-        match !own.trim().is_empty() && (is_json || is_distinctive(own)) {
+        match !own.trim().is_empty() && (is_json || unlikely_in_prose(own)) {
             true => own.to_owned(),
             false => row.tail().to_owned(),
         }
@@ -481,7 +497,7 @@ mod tests {
         Surroundings::of(&format, &findings)
     }
 
-    fn shown(around: Option<&Around>) -> String {
+    fn shown(around: Option<&TextBounds>) -> String {
         let Some(around) = around else {
             return "nothing".to_owned();
         };

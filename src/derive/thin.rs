@@ -18,11 +18,11 @@ use crate::stopwatch::Stopwatch;
 
 use super::delimiter::{Delimiter, Delimiters, Draft};
 use super::draft::Variants;
-use super::material::Material;
 use super::options::Lenience;
 use super::reason::Reason;
 use super::sample::Origin;
 use super::search::MAX_TRYING;
+use super::search_input::SearchInput;
 use super::trial::{self, Cut, Expected, TrialReader};
 
 /// As how many texts it counts against a draft that a delimiter holds all text back.
@@ -30,7 +30,7 @@ const HELD_BACK: isize = 1000;
 
 /// Where a text comes from that delimiters are tried on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum TextOrigin {
     Rendered,
     Synthetic,
     Spoken,
@@ -65,14 +65,14 @@ impl Order {
         }
     }
 
-    fn rank(&self, kind: Kind) -> usize {
+    fn rank(&self, kind: TextOrigin) -> usize {
         self.kinds[kind as usize]
     }
 }
 
 /// A text that delimiters are tried on.
 struct Text<'a> {
-    kind: Kind,
+    kind: TextOrigin,
     /// What it is, in words.
     name: String,
     prefilled: &'a str,
@@ -106,7 +106,7 @@ pub(super) struct Thinned {
 
 /// Looks for the best delimiters of a draft, which is a valid response template.
 pub(super) struct Thinning<'a> {
-    material: &'a Material,
+    search_input: &'a SearchInput,
     texts: Vec<Text<'a>>,
     reasoning_field: &'a str,
     order: Order,
@@ -139,21 +139,21 @@ struct Change {
 
 impl<'a> Thinning<'a> {
     pub(super) fn new(
-        material: &'a Material,
+        search_input: &'a SearchInput,
         reasoning_field: &'a str,
         lenience: Lenience,
         start: Stopwatch,
     ) -> Thinning<'a> {
-        let mut texts = texts(material);
+        let mut texts = texts(search_input);
         if lenience == Lenience::None {
-            texts.retain(|text| text.kind != Kind::Damaged);
+            texts.retain(|text| text.kind != TextOrigin::Damaged);
         }
         let order = Order::of(lenience);
         let mut seen = HashSet::default();
         texts.retain(|text| seen.insert((text.prefilled, text.output.clone())));
         texts.sort_by_key(|text| order.rank(text.kind));
         Thinning {
-            material,
+            search_input,
             texts,
             reasoning_field,
             order,
@@ -189,7 +189,7 @@ impl<'a> Thinning<'a> {
             .map(|(text, is_read)| (text.written(), (text.expected, *is_read)))
             .collect();
         let recovered = |kind| {
-            let texts = texts(self.material).into_iter();
+            let texts = texts(self.search_input).into_iter();
             let texts = texts.filter(|text| text.kind == kind);
             texts
                 .map(|text| match known.get(&text.written()) {
@@ -199,8 +199,8 @@ impl<'a> Thinning<'a> {
                 .collect()
         };
         Some(Thinned {
-            recovered_spoken: recovered(Kind::Spoken),
-            recovered_damage: recovered(Kind::Damaged),
+            recovered_spoken: recovered(TextOrigin::Spoken),
+            recovered_damage: recovered(TextOrigin::Damaged),
             trials: self.read.get(),
             reasons,
             template,
@@ -214,7 +214,8 @@ impl<'a> Thinning<'a> {
         patterns: &mut Patterns,
     ) -> Option<Tried> {
         let draft = &variants.whole(draft);
-        self.texts.extend(opened_otherwise(self.material, draft));
+        self.texts
+            .extend(opened_otherwise(self.search_input, draft));
         self.failures = RefCell::new(vec![0; self.texts.len()]);
         let plain = self.plainest(draft, variants, patterns);
         let from_plain = plain.map(|start| self.climbed(start, draft, variants, patterns));
@@ -237,7 +238,7 @@ impl<'a> Thinning<'a> {
     ) -> Option<Tried> {
         let all = 0..self.texts.len();
         let (damaged, undamaged): (Vec<usize>, Vec<usize>) =
-            all.partition(|at| self.texts[*at].kind == Kind::Damaged);
+            all.partition(|at| self.texts[*at].kind == TextOrigin::Damaged);
         let mut starts = variants.plain(draft);
         starts.sort_by_cached_key(cost);
         let mut best: Option<Tried> = None;
@@ -505,12 +506,12 @@ impl<'a> Thinning<'a> {
 }
 
 /// All texts, those first that count most.
-fn texts(material: &Material) -> Vec<Text<'_>> {
-    let tools = &material.samples.tools;
-    let samples = material.samples.all.iter().map(|sample| Text {
+fn texts(search_input: &SearchInput) -> Vec<Text<'_>> {
+    let tools = &search_input.samples.tools;
+    let samples = search_input.samples.all.iter().map(|sample| Text {
         kind: match sample.origin {
-            Origin::Rendered => Kind::Rendered,
-            Origin::Synthetic => Kind::Synthetic,
+            Origin::Rendered => TextOrigin::Rendered,
+            Origin::Synthetic => TextOrigin::Synthetic,
         },
         name: sample.name.to_owned(),
         prefilled: &sample.prefilled,
@@ -519,20 +520,20 @@ fn texts(material: &Material) -> Vec<Text<'_>> {
         tools,
     });
     // What the chat template writes behind a turn is no part of it.
-    let tails = material.samples.all.iter();
+    let tails = search_input.samples.all.iter();
     let tails = tails.filter(|sample| !sample.tail.trim().is_empty());
     let tails = tails.map(|sample| Text {
-        kind: Kind::Rendered,
+        kind: TextOrigin::Rendered,
         name: format!("{}, and what is written behind it", sample.name),
         prefilled: &sample.prefilled,
         output: Cow::from(format!("{}{}", sample.output, sample.tail)),
         expected: Expected::Turn(&sample.written),
         tools,
     });
-    let outputs = material.outputs.iter().map(|output| Text {
+    let outputs = search_input.outputs.iter().map(|output| Text {
         kind: match output.said {
-            Some(_) => Kind::Rendered,
-            None => Kind::Synthetic,
+            Some(_) => TextOrigin::Rendered,
+            None => TextOrigin::Synthetic,
         },
         name: "an output".to_owned(),
         prefilled: &output.prefix,
@@ -540,16 +541,16 @@ fn texts(material: &Material) -> Vec<Text<'_>> {
         expected: output.expected(),
         tools: &output.tools,
     });
-    let spoken = material.spoken.iter().map(|spoken| Text {
-        kind: Kind::Spoken,
+    let spoken = search_input.spoken.iter().map(|spoken| Text {
+        kind: TextOrigin::Spoken,
         name: format!("`{}` spoken of {}", spoken.marker, spoken.manner),
         prefilled: &spoken.prefilled,
         output: Cow::from(&spoken.output),
         expected: Expected::Turn(&spoken.expected),
         tools,
     });
-    let damaged = material.damaged.iter().map(|damaged| Text {
-        kind: Kind::Damaged,
+    let damaged = search_input.damaged.iter().map(|damaged| Text {
+        kind: TextOrigin::Damaged,
         name: damaged.damage.to_owned(),
         prefilled: &damaged.prefilled,
         output: Cow::from(&damaged.output),
@@ -565,7 +566,7 @@ fn texts(material: &Material) -> Vec<Text<'_>> {
 }
 
 /// Answers that open as the draft says they may, and the chat template never does.
-fn opened_otherwise<'a>(material: &'a Material, draft: &Draft) -> Vec<Text<'a>> {
+fn opened_otherwise<'a>(search_input: &'a SearchInput, draft: &Draft) -> Vec<Text<'a>> {
     let content = draft.fields.iter().find(|field| field.name == "content");
     let opens = content.map_or(&[][..], |content| &content.open.alternatives);
     let opens: Vec<&str> = opens.iter().filter_map(Delimiter::literal).collect();
@@ -573,19 +574,19 @@ fn opened_otherwise<'a>(material: &'a Material, draft: &Draft) -> Vec<Text<'a>> 
         return Vec::new();
     };
     let own = unmarked(own);
-    let samples = material.samples.all.iter();
+    let samples = search_input.samples.all.iter();
     let sample = samples
         .filter(|sample| sample.written.calls.is_empty())
         .find(|sample| sample.output.matches(&own).count() == 1);
     let texts = others.iter().zip(sample.into_iter().cycle());
     texts
         .map(|(other, sample)| Text {
-            kind: Kind::Damaged,
+            kind: TextOrigin::Damaged,
             name: "a text opened otherwise".to_owned(),
             prefilled: &sample.prefilled,
             output: Cow::from(sample.output.replace(&own, &unmarked(other))),
             expected: Expected::Turn(&sample.written),
-            tools: &material.samples.tools,
+            tools: &search_input.samples.tools,
         })
         .collect()
 }

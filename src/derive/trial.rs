@@ -30,7 +30,7 @@ pub(super) enum Cut {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Difference {
     /// The parts of the message that it is in.
-    pub(super) parts: Vec<Part>,
+    pub(super) parts: Vec<MessagePart>,
     /// What the first of it is, in words.
     pub(super) words: String,
 }
@@ -40,7 +40,7 @@ pub(super) const PARTS: usize = 3;
 
 /// The parts of a message, each of which is a field of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Part {
+pub(super) enum MessagePart {
     Reasoning,
     Content,
     Calls,
@@ -94,7 +94,7 @@ impl<'a> TrialReader<'a> {
             (Ok(read), Expected::NoMarkers(markers)) => self.marker_left_in(&read, markers)?,
             // Nothing but what stands in calls can fail to be read.
             (Err(error), _) => Difference {
-                parts: vec![Part::Calls],
+                parts: vec![MessagePart::Calls],
                 words: error.to_string(),
             },
         };
@@ -162,20 +162,20 @@ impl<'a> TrialReader<'a> {
     /// Which marker is left in what was read.
     fn marker_left_in(&self, read: &AssistantTurn, markers: &[String]) -> Option<Difference> {
         let texts = [
-            (Part::Reasoning, &read.reasoning),
-            (Part::Content, &read.content),
+            (MessagePart::Reasoning, &read.reasoning),
+            (MessagePart::Content, &read.content),
         ];
         let texts = texts
             .into_iter()
             .filter_map(|(part, text)| Some((part, text.as_deref()?)));
         let names = read.calls.iter();
-        let names = names.map(|call| (Part::Calls, call.name.as_str()));
+        let names = names.map(|call| (MessagePart::Calls, call.name.as_str()));
         texts.chain(names).find_map(|(part, text)| {
             let marker = markers.iter().find(|marker| text.contains(*marker))?;
             let place = match part {
-                Part::Reasoning => self.reasoning_field,
-                Part::Content => "content",
-                Part::Calls => "a call",
+                MessagePart::Reasoning => self.reasoning_field,
+                MessagePart::Content => "content",
+                MessagePart::Calls => "a call",
             };
             Some(Difference {
                 parts: vec![part],
@@ -192,8 +192,18 @@ impl<'a> TrialReader<'a> {
     ) -> Option<Difference> {
         let field = self.reasoning_field;
         let texts = [
-            (Part::Reasoning, field, &read.reasoning, &expected.reasoning),
-            (Part::Content, "content", &read.content, &expected.content),
+            (
+                MessagePart::Reasoning,
+                field,
+                &read.reasoning,
+                &expected.reasoning,
+            ),
+            (
+                MessagePart::Content,
+                "content",
+                &read.content,
+                &expected.content,
+            ),
         ];
         let mut parts = Vec::new();
         let mut words = Vec::new();
@@ -211,7 +221,7 @@ impl<'a> TrialReader<'a> {
                 .iter()
                 .map(|c| format!("{}({})", c.name, json::write(&c.arguments.clone().into())))
                 .collect();
-            parts.push(Part::Calls);
+            parts.push(MessagePart::Calls);
             words.push(format!("the calls are [{}]", calls.join(", ")));
         }
         let words = words.into_iter().next()?;

@@ -17,7 +17,7 @@ impl Dialect {
 
     /// The value that a text begins with, and its length.
     pub(crate) fn read_start(&self, text: &str) -> Option<(Value, usize)> {
-        let mut reader = Reader {
+        let mut reader = DialectReader {
             text,
             at: 0,
             dialect: self,
@@ -34,13 +34,13 @@ impl Dialect {
     }
 }
 
-struct Reader<'t, 'd> {
+struct DialectReader<'t, 'd> {
     text: &'t str,
     at: usize,
     dialect: &'d Dialect,
 }
 
-impl<'t> Reader<'t, '_> {
+impl<'t> DialectReader<'t, '_> {
     fn rest(&self) -> &'t str {
         &self.text[self.at..]
     }

@@ -120,12 +120,12 @@ fn turn_ends(end: &[Node]) -> impl Iterator<Item = String> {
     let before = text.and_then(|text| text.strip_suffix(from_last(text)));
     let before = before
         .map(str::trim)
-        .filter(|text| markers::is_distinctive(text));
+        .filter(|text| markers::unlikely_in_prose(text));
     let all = text.into_iter().chain(last).chain(before);
     let all = all.map(str::to_owned);
     let all = all.chain(first_marker(end));
     // One sign may stand anywhere, but for those that nobody types.
-    all.filter(|text| text.chars().count() > 1 || markers::is_distinctive(text))
+    all.filter(|text| text.chars().count() > 1 || markers::unlikely_in_prose(text))
 }
 
 /// What shows within an argument that it or its call ends, or that another one begins, although none of it is clear by
@@ -453,7 +453,7 @@ pub(super) fn first_marker(nodes: &[Node]) -> Option<String> {
     let words = pieces.iter().take_while(|piece| !markers::is_marker(piece));
     let count = words.count();
     match pieces[..count].concat() {
-        words if markers::is_distinctive(&words) || count == pieces.len() => Some(words),
+        words if markers::unlikely_in_prose(&words) || count == pieces.len() => Some(words),
         // A sign alone says nothing.
         _ => Some(pieces[..=count].concat()),
     }
@@ -521,9 +521,9 @@ fn closers_of_separator(node: &Node) -> Vec<String> {
 
 /// The markers of a text that has nothing else, or the text as one, unless it could as well be prose or JSON.
 fn clear_parts(text: &str) -> Vec<String> {
-    let parts = markers::units(text).into_iter();
+    let parts = markers::markers_or_whole(text).into_iter();
     parts
-        .filter(|part| markers::is_distinctive(part))
+        .filter(|part| markers::unlikely_in_prose(part))
         .map(str::to_owned)
         .collect()
 }

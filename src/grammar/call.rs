@@ -281,7 +281,7 @@ struct Call<'a> {
 }
 
 /// Where a value stands.
-struct Place {
+struct ValueContext {
     /// What may end it.
     close: Vec<String>,
     /// What may follow its argument, as it is written: the white space, and the first word.
@@ -545,7 +545,7 @@ impl Call<'_> {
                 None => key(argument.declared).tagged(Tag::ToolArgName),
             },
             Node::Value(forms) => {
-                let place = Place {
+                let place = ValueContext {
                     close: delimiters("", follow),
                     next: follow.to_vec(),
                     before_key: None,
@@ -606,7 +606,7 @@ impl Call<'_> {
         // begins.
         let end = text_behind(&nodes[at + 1..], None);
         let ends_by_white = end.trim().is_empty();
-        let ends_clearly = markers::is_distinctive(&end);
+        let ends_clearly = markers::unlikely_in_prose(&end);
         let in_lines = is_line(&lead) || is_line(&trail);
         // White space before the next argument is as it is written, and tells it from a part of the text.
         let next: Vec<String> = follow.iter().map(|text| with_first_word(text)).collect();
@@ -618,13 +618,13 @@ impl Call<'_> {
             argument
                 .ends
                 .iter()
-                .filter(|end| markers::is_distinctive(end))
+                .filter(|end| markers::unlikely_in_prose(end))
                 .cloned(),
         );
-        let place = Place {
+        let place = ValueContext {
             close,
             next,
-            before_key: Some(before_key).filter(|text| markers::is_distinctive(text)),
+            before_key: Some(before_key).filter(|text| markers::unlikely_in_prose(text)),
             before: text_before(&nodes[..at]),
             // A line break that is written out is no part of the text.
             line_breaks: LineBreaks {
@@ -671,7 +671,12 @@ impl Call<'_> {
     }
 
     /// The value of an argument up to one of these texts, in these forms.
-    fn value(&self, forms: &[ValueForm], argument: Argument<'_>, place: &Place) -> Vec<Written> {
+    fn value(
+        &self,
+        forms: &[ValueForm],
+        argument: Argument<'_>,
+        place: &ValueContext,
+    ) -> Vec<Written> {
         let close = &place.close;
         let root = &self.tool.parameters;
         let mut all = Vec::new();
@@ -701,7 +706,7 @@ impl Call<'_> {
                     None => self.tool.name.clone(),
                 };
                 // What reads the arguments looks for what is clear first.
-                let clear = close.iter().filter(|text| markers::is_distinctive(text));
+                let clear = close.iter().filter(|text| markers::unlikely_in_prose(text));
                 let clear = clear.chain(&place.before_key).cloned();
                 let clear = clear.chain(opening_quotes(forms, &place.before));
                 let outside = self.outside.iter().cloned().chain(clear.map(Expr::literal));
@@ -737,7 +742,7 @@ impl Call<'_> {
                         self.warn(&format!("no text holds `{end}`, which is all that ends it"));
                     }
                     // What reads the arguments looks for what is clear first.
-                    let clear = close.iter().filter(|text| markers::is_distinctive(text));
+                    let clear = close.iter().filter(|text| markers::unlikely_in_prose(text));
                     ends.extend(clear.map(|text| Expr::from(text.as_str())));
                     let text = raw(self.text(ends), LineBreaks::default()).expr;
                     let before = format!("{}{open}", place.before);

@@ -24,15 +24,15 @@ impl Grammar {
     pub fn to_gbnf(&self) -> Written {
         let grammar = self.untagged();
         let mut writer = Gbnf::new(&grammar);
-        let root = writer.expr(&grammar.root, "root", Place::Alone);
+        let root = writer.expr(&grammar.root, "root", Precedence::Alone);
         writer.lines.insert(0, format!("root ::= {root}"));
         for (name, rule) in &grammar.rules {
             let written = writer.rules.named(name).unwrap_or_default();
-            let text = writer.expr(&rule.expr, name, Place::Alone);
+            let text = writer.expr(&rule.expr, name, Precedence::Alone);
             writer.lines.push(format!("{written} ::= {text}"));
         }
         while let Some((name, expr)) = writer.rules.next_waiting() {
-            let text = writer.expr(&expr, &name, Place::Alone);
+            let text = writer.expr(&expr, &name, Precedence::Alone);
             writer.lines.push(format!("{name} ::= {text}"));
         }
         let mut text = writer.lines.join("\n");
@@ -46,7 +46,7 @@ impl Grammar {
 
 /// Where a text stands in a rule.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Place {
+enum Precedence {
     Alone,
     InSequence,
     Repeated,
@@ -75,7 +75,7 @@ impl Gbnf {
     }
 
     /// A node as the right side of a rule, or a part of one; `name` is that of the rule.
-    fn expr(&mut self, expr: &Expr, name: &str, place: Place) -> String {
+    fn expr(&mut self, expr: &Expr, name: &str, place: Precedence) -> String {
         match expr {
             Expr::Empty | Expr::Start | Expr::End => "\"\"".to_owned(),
             Expr::Literal(text) => literal(text, place),
@@ -83,16 +83,18 @@ impl Gbnf {
             Expr::Space => self.space(),
             Expr::Rest => "[^\\x00]*".to_owned(),
             Expr::Until(_) | Expr::Without(_) => self.sequence(std::slice::from_ref(expr), name),
-            Expr::Sequence(all) => within(self.sequence(all, name), place == Place::Repeated),
+            Expr::Sequence(all) => within(self.sequence(all, name), place == Precedence::Repeated),
             Expr::Choice(all) if all.is_empty() => {
                 self.rules
                     .warn("a choice of nothing is left out".to_owned());
                 "\"\"".to_owned()
             }
             Expr::Choice(all) => {
-                let parts = all.iter().map(|part| self.expr(part, name, Place::Alone));
+                let parts = all
+                    .iter()
+                    .map(|part| self.expr(part, name, Precedence::Alone));
                 let text = parts.collect::<Vec<_>>().join(" | ");
-                within(text, place != Place::Alone)
+                within(text, place != Precedence::Alone)
             }
             Expr::Repeat(repeat) => self.repeat(repeat, name),
             Expr::Members(members) => self.members(members, name, place),
@@ -112,14 +114,14 @@ impl Gbnf {
         }
     }
 
-    fn members(&mut self, all: &Members, name: &str, place: Place) -> String {
+    fn members(&mut self, all: &Members, name: &str, place: Precedence) -> String {
         let lowered = members::lowered(all, name, &mut self.rules);
         self.expr(&lowered, name, place)
     }
 
     fn repeat(&mut self, repeat: &Repeat, name: &str) -> String {
         let count = count(repeat.at_least, repeat.at_most);
-        let item = self.expr(&repeat.item, name, Place::Repeated);
+        let item = self.expr(&repeat.item, name, Precedence::Repeated);
         // What is repeated already needs brackets.
         let is_repeated = matches!(repeat.item.bare(), Expr::Repeat(_) | Expr::Chars(_));
         within(item, is_repeated) + &count
@@ -149,7 +151,7 @@ impl Gbnf {
         while let Some(part) = parts.get(at) {
             let (part, count) = match Text::first_of(&parts[at..]) {
                 Some((text, count)) => (self.text(text), count),
-                None => (self.expr(part, name, Place::InSequence), 1),
+                None => (self.expr(part, name, Precedence::InSequence), 1),
             };
             written.push(part);
             at += count;
@@ -175,7 +177,7 @@ impl Gbnf {
             self.rules.warn(format!(
                 "that {others} do not stand in a text is not enforced"
             ));
-            return self.expr(&text.item.repeat(0, None), name, Place::InSequence);
+            return self.expr(&text.item.repeat(0, None), name, Precedence::InSequence);
         };
         let names: Vec<String> = states.iter().map(|_| self.rules.free_name(name)).collect();
         self.texts.push((text, names[0].clone()));
@@ -227,7 +229,7 @@ fn count(at_least: u32, at_most: Option<u32>) -> String {
     }
 }
 
-fn literal(text: &str, place: Place) -> String {
+fn literal(text: &str, place: Precedence) -> String {
     let mut out = String::from("\"");
     let (mut before, mut parts) = (None, 1);
     for c in text.chars() {
@@ -247,7 +249,7 @@ fn literal(text: &str, place: Place) -> String {
         }
     }
     out.push('"');
-    within(out, parts > 1 && place == Place::Repeated)
+    within(out, parts > 1 && place == Precedence::Repeated)
 }
 
 /// Whether xgrammar, when it writes down what it has read, writes a character as `\x` with its code. It reads

@@ -30,7 +30,7 @@ impl Grammar {
     /// ```
     pub fn to_lark(&self) -> Written {
         let mut grammar = self.untagged();
-        let mut unheld = Unheld::default();
+        let mut unheld = UnsupportedConstraints::default();
         grammar = grammar.with_each(|expr| expr.rewrite(&mut |one| up_to_texts(one, &mut unheld)));
         markers::dedup(&mut unheld.refused);
         grammar.warnings.extend(unheld.warnings());
@@ -658,14 +658,14 @@ impl<'g> Lark<'g> {
 
 /// What is ruled out in texts, and lexemes hold otherwise.
 #[derive(Default)]
-struct Unheld {
+struct UnsupportedConstraints {
     /// What they don't keep out.
     allowed: Vec<Expr>,
     /// What they keep out beyond it.
     refused: Vec<String>,
 }
 
-impl Unheld {
+impl UnsupportedConstraints {
     fn allow(&mut self, other: &Expr) {
         if !self.allowed.contains(other) {
             self.allowed.push(other.clone());
@@ -692,7 +692,7 @@ fn escaped<'t>(texts: impl IntoIterator<Item = &'t String>) -> Vec<String> {
 
 /// A text in which others do not stand as one up to those of them that are always the same: a lexeme can end before
 /// these alone. The rest of the others is left out, and what a text does not begin with.
-fn up_to_texts(expr: Expr, unheld: &mut Unheld) -> Expr {
+fn up_to_texts(expr: Expr, unheld: &mut UnsupportedConstraints) -> Expr {
     match expr {
         Expr::Without(one) if one.is_of_any() => {
             let mut texts = Vec::new();

@@ -98,7 +98,7 @@ impl Delta {
 pub struct Stream<'g> {
     machine: Machine<'g>,
     text: String,
-    reader: Reader<'g>,
+    reader: MarkReader<'g>,
     fault: Option<Fault>,
 }
 
@@ -108,7 +108,7 @@ impl Grammar {
         Stream {
             machine: Machine::new(self),
             text: String::new(),
-            reader: Reader::default(),
+            reader: MarkReader::default(),
             fault: None,
         }
     }
@@ -194,7 +194,7 @@ fn is_handed_out(tag: &Tag) -> bool {
 
 /// Makes differences of the marks that a machine sets.
 #[derive(Debug, Default)]
-struct Reader<'g> {
+struct MarkReader<'g> {
     /// So many marks are read.
     read: usize,
     /// The tags that are open, and where they began.
@@ -315,7 +315,7 @@ impl Lines {
     }
 }
 
-impl<'g> Reader<'g> {
+impl<'g> MarkReader<'g> {
     /// What is new; `None` if something that was handed out is otherwise now.
     fn read(
         &mut self,

@@ -192,13 +192,13 @@ impl Turn<'_> {
                 slot.key()
             )));
         }
-        let mut rows: Vec<Row> = Vec::new();
+        let mut rows: Vec<TurnParts> = Vec::new();
         for (at, left) in kept.iter().enumerate() {
             let mut others = kept.iter().enumerate().filter(|(other, _)| *other != at);
             // Of two that are the same, the first is kept.
             let is_covered = others
                 .any(|(other, wider)| wider.covers(left) && (other < at || !left.covers(wider)));
-            let row = self.row(left);
+            let row = self.turn_parts(left);
             if !is_covered && !row.parts.iter().any(Expr::is_never) {
                 rows.push(row);
             }
@@ -238,7 +238,7 @@ impl Turn<'_> {
     }
 
     /// The parts of a turn one after the other.
-    fn row(&self, left: &Left<'_>) -> Row {
+    fn turn_parts(&self, left: &Left<'_>) -> TurnParts {
         let nodes = &left.nodes;
         let end = self.end(left);
         let split = self.section_starts(nodes);
@@ -250,7 +250,7 @@ impl Turn<'_> {
         }
         // A turn is taken for this one only if it is to its end.
         parts.extend([end, Expr::End]);
-        Row { parts, calls_at }
+        TurnParts { parts, calls_at }
     }
 
     /// What ends a turn. An engine may have stopped before it, but not within a string that it closes: of `"}<|end|>`, only
@@ -278,12 +278,12 @@ impl Turn<'_> {
 
     /// One of several rows; what several begin with is written once, so that what it is need not be settled
     /// before it comes.
-    fn factored(&self, rows: Vec<Row>) -> Expr {
+    fn factored(&self, rows: Vec<TurnParts>) -> Expr {
         let (calls, mut rows): (Vec<_>, Vec<_>) =
             rows.into_iter().partition(|row| row.calls_at == Some(0));
         let mut groups = Vec::new();
         if !calls.is_empty() {
-            let calls = calls.into_iter().map(|row| Row {
+            let calls = calls.into_iter().map(|row| TurnParts {
                 calls_at: None,
                 ..row
             });
@@ -300,11 +300,11 @@ impl Turn<'_> {
                 .into_iter()
                 .partition(|row| row.parts.first() == Some(&head));
             rows = others;
-            let tails = same.into_iter().map(|row| Row {
+            let tails = same.into_iter().map(|row| TurnParts {
                 parts: row.parts[1..].to_vec(),
                 calls_at: row.calls_at.map(|at| at - 1),
             });
-            let tails: Vec<Row> = tails.collect();
+            let tails: Vec<TurnParts> = tails.collect();
             let is_end = tails.iter().all(|tail| tail.parts.is_empty());
             groups.push(match is_end {
                 true => head,
@@ -457,7 +457,7 @@ impl Turn<'_> {
         // marker that has them at its end.
         let rests = rests.filter(|rest| {
             let example = rest.example();
-            markers::is_distinctive(&example) && !holds_end(&example, &text)
+            markers::unlikely_in_prose(&example) && !holds_end(&example, &text)
         });
         let heads = heads.into_iter().chain(named).chain(rests);
         let heads: Vec<Expr> = match self.takes_space_before(&left.nodes, at) {
@@ -588,7 +588,7 @@ impl Turn<'_> {
     /// What calls begin with, and prose does not.
     fn distinctive_openers(&self) -> impl Iterator<Item = String> + '_ {
         let openers = self.openers.iter();
-        let openers = openers.filter(|text| markers::is_distinctive(text));
+        let openers = openers.filter(|text| markers::unlikely_in_prose(text));
         openers.cloned()
     }
 
@@ -656,7 +656,7 @@ impl Turn<'_> {
                 }
             }
         }
-        all.retain(|text| markers::is_distinctive(text));
+        all.retain(|text| markers::unlikely_in_prose(text));
         all
     }
 
@@ -776,7 +776,7 @@ fn may_be_nothing(expr: &Expr) -> bool {
 }
 
 /// A way to write a turn, part for part.
-struct Row {
+struct TurnParts {
     parts: Vec<Expr>,
     /// Where the texts around the calls begin, if there are calls.
     calls_at: Option<usize>,

@@ -16,7 +16,7 @@ pub(super) fn read(text: &str, notation: &Notation) -> Option<Value> {
             strings: vec![Quotes::escaping(quote)],
             ..Notation::json()
         };
-        let text = Reader {
+        let text = ValueReader {
             rest: &format!("{quote}{text}{quote}"),
             notation: &string,
         }
@@ -26,7 +26,7 @@ pub(super) fn read(text: &str, notation: &Notation) -> Option<Value> {
     if notation.is_json() {
         return json::read(text).ok();
     }
-    let mut reader = Reader {
+    let mut reader = ValueReader {
         rest: text,
         notation,
     };
@@ -76,12 +76,12 @@ fn is_first_half(escape: &str) -> bool {
     is_high && "\\u".starts_with(&behind)
 }
 
-struct Reader<'t, 'n> {
+struct ValueReader<'t, 'n> {
     rest: &'t str,
     notation: &'n Notation,
 }
 
-impl<'t> Reader<'t, '_> {
+impl<'t> ValueReader<'t, '_> {
     fn takes(&mut self, text: &str) -> bool {
         self.rest = self.rest.trim_start();
         match self.rest.strip_prefix(text) {

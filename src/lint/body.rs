@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use crate::json;
 use crate::response::pattern::{Draft, Meter, drafts};
-use crate::response::{Content, Kind, Parser, Watch, XmlInlineArgs};
+use crate::response::{Content, DelimiterKind, Parser, Watch, XmlInlineArgs};
 use crate::value::Value;
 
 use super::subject::Subject;
@@ -15,7 +15,7 @@ const MAX_SHOWN: usize = 3;
 
 pub(super) fn check(subject: &Subject<'_>, complaints: &mut Complaints) {
     for watch in subject.watched() {
-        if watch.kind != Kind::Close {
+        if watch.kind != DelimiterKind::Close {
             continue;
         }
         let closes = closes_inside(subject, &watch);

@@ -1,9 +1,9 @@
 //! What can be said of a pattern by itself.
 
 use crate::response::pattern::Meter;
-use crate::response::{Kind, Language, Watch};
+use crate::response::{DelimiterKind, Language, Watch};
 
-use super::subject::{Part, Site, Subject};
+use super::subject::{PatternRole, Site, Subject};
 use super::{Complaints, Level, Lint, quoted};
 
 /// Texts as models write them, in one line and in several.
@@ -39,19 +39,19 @@ fn matches_nothing(site: &Site<'_>, complaints: &mut Complaints) {
         return;
     }
     let (effect, what) = match site.part {
-        Part::Anchor => (
+        PatternRole::Anchor => (
             "so it is found at the very end of every prompt",
             "the anchor",
         ),
-        Part::Open => (
+        PatternRole::Open => (
             "so the field opens at once, wherever the text is",
             "the pattern",
         ),
-        Part::Close => (
+        PatternRole::Close => (
             "so the region closes at once, or is never begun",
             "the pattern",
         ),
-        Part::Tag => ("so there are tags everywhere", "the pattern"),
+        PatternRole::Tag => ("so there are tags everywhere", "the pattern"),
     };
     complaints.add(
         Lint::MatchesNothing,
@@ -86,7 +86,7 @@ fn explodes(site: &Site<'_>, ways: &mut usize, complaints: &mut Complaints) {
 
 fn needs_backtracking(site: &Site<'_>, complaints: &mut Complaints) {
     // Anchors and tags are looked for in texts that are complete.
-    let streams = matches!(site.part, Part::Open | Part::Close);
+    let streams = matches!(site.part, PatternRole::Open | PatternRole::Close);
     if !streams || site.pattern.never_matches() || !site.pattern.needs_backtracking() {
         return;
     }
@@ -156,8 +156,8 @@ fn holds_text_back(subject: &Subject<'_>, complaints: &mut Complaints) {
         let after = examples.map(|example| format!("{}{}", example.matched(), PROSE[0]));
         if delimiter.pattern().is_some() && prose.chain(after).any(&mut holds) {
             let what = match watch.kind {
-                Kind::Open => "opens",
-                Kind::Close => "closes",
+                DelimiterKind::Open => "opens",
+                DelimiterKind::Close => "closes",
             };
             let complaint = complaints.add(
                 Lint::HoldsTextBack,
@@ -174,7 +174,7 @@ fn holds_text_back(subject: &Subject<'_>, complaints: &mut Complaints) {
             let begins_message = delimiter
                 .pattern()
                 .is_some_and(|text| text.starts_with("\\A"));
-            if watch.kind == Kind::Open && begins_message {
+            if watch.kind == DelimiterKind::Open && begins_message {
                 complaint.level = Level::Note;
             }
         }

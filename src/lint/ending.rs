@@ -1,6 +1,6 @@
 //! What ends a turn, and what takes it.
 
-use crate::response::{Kind, OnMalformed, ParserOptions, parse};
+use crate::response::{DelimiterKind, OnMalformed, ParserOptions, parse};
 use crate::value::Value;
 
 use super::subject::Subject;
@@ -18,7 +18,7 @@ pub(super) fn check(subject: &Subject<'_>, complaints: &mut Complaints) {
     let close = inner
         .watches(None)
         .iter()
-        .find(|watch| watch.kind == Kind::Close);
+        .find(|watch| watch.kind == DelimiterKind::Close);
     let place = match close {
         Some(close) => subject.delimiter_pointer(close),
         None => subject.field_pointer(implicit),

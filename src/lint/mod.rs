@@ -26,7 +26,7 @@ mod white_space;
 use std::fmt;
 
 use crate::chat_template::{ChatTemplate, RenderError, RenderInput};
-use crate::diagnostic::{Diagnostic, Part, place_in};
+use crate::diagnostic::{Diagnostic, MemberPart, place_in};
 use crate::profile::Target;
 use crate::response::ResponseTemplate;
 use crate::value::{Object, Value};
@@ -339,7 +339,10 @@ impl Complaints {
         });
         if let Some(document) = document {
             let diagnostics = complaints.iter_mut().map(|found| &mut found.diagnostic);
-            place_in(document.text, diagnostics.map(|found| (found, Part::Value)));
+            place_in(
+                document.text,
+                diagnostics.map(|found| (found, MemberPart::Value)),
+            );
         }
         complaints.sort_by_key(|complaint| (complaint.diagnostic.position, complaint.lint));
         complaints

@@ -1,6 +1,6 @@
 //! What a chat template shows of the model whose outputs are read.
 
-use crate::analysis::turn_prober::{Situation, ThinkingMode, TurnProber};
+use crate::analysis::turn_prober::{PrecedingMessages, ThinkingMode, TurnProber};
 use crate::analysis::{Analysis, analyze, probe_tools};
 use crate::chat_template::{ChatTemplate, RenderError, RenderInput};
 
@@ -23,10 +23,10 @@ pub(super) struct Prompt {
     pub(super) turn: usize,
 }
 
-const SITUATIONS: [(Situation, &str); 3] = [
-    (Situation::Question, "a question"),
-    (Situation::SecondQuestion, "a second question"),
-    (Situation::AfterTool, "a tool's answer"),
+const SITUATIONS: [(PrecedingMessages, &str); 3] = [
+    (PrecedingMessages::Question, "a question"),
+    (PrecedingMessages::SecondQuestion, "a second question"),
+    (PrecedingMessages::AfterTool, "a tool's answer"),
 ];
 
 const THINKING_MODES: [(ThinkingMode, &str); 3] = [

@@ -1,7 +1,7 @@
 //! Delimiters that never fire, because they match nothing or because others always win.
 
 use crate::response::pattern::{Meter, TooCostly};
-use crate::response::{Kind, Watch};
+use crate::response::{DelimiterKind, Watch};
 use crate::value::pointer_below;
 
 use super::subject::Subject;
@@ -30,8 +30,8 @@ fn report_empty(subject: &Subject<'_>, watch: &Watch, complaints: &mut Complaint
     let name = subject.inner().fields[watch.field].name();
     let place = subject.delimiter_pointer(watch);
     let (lint, what) = match watch.kind {
-        Kind::Open => (Lint::NeverOpens, format!("`{name}` can never open")),
-        Kind::Close => (Lint::NoEffect, format!("it never closes `{name}`")),
+        DelimiterKind::Open => (Lint::NeverOpens, format!("`{name}` can never open")),
+        DelimiterKind::Close => (Lint::NoEffect, format!("it never closes `{name}`")),
     };
     complaints.add(
         lint,
@@ -126,14 +126,14 @@ fn report_lost(subject: &Subject<'_>, watch: &Watch, lost: &Lost, complaints: &m
     }
     let name = subject.inner().fields[watch.field].name();
     let (lint, message) = match watch.kind {
-        Kind::Open => (
+        DelimiterKind::Open => (
             Lint::NeverOpens,
             format!(
                 "`{name}` can never open: {winner} matches the same text, and of equals what opens \
                  comes before what closes, then the field whose name comes first"
             ),
         ),
-        Kind::Close => (
+        DelimiterKind::Close => (
             Lint::NoEffect,
             format!("this never closes `{name}`: {winner} matches the same text first"),
         ),

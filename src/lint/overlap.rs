@@ -5,7 +5,7 @@
 
 use crate::markers;
 use crate::response::pattern::{Meter, TooCostly};
-use crate::response::{Example, Hit, Kind, Watch};
+use crate::response::{DelimiterKind, Example, Hit, Watch};
 
 use super::subject::Subject;
 use super::{Complaints, Lint, quoted};
@@ -75,8 +75,8 @@ fn neighbours(subject: &Subject<'_>) -> impl Iterator<Item = Neighbours> {
     });
     firsts.flat_map(|(state, first)| {
         let next = match first.kind {
-            Kind::Open => Some(first.field),
-            Kind::Close => inner.implicit,
+            DelimiterKind::Open => Some(first.field),
+            DelimiterKind::Close => inner.implicit,
         };
         let seconds = inner.watches(next).iter();
         let others = seconds.filter(move |second| second.delimiter != first.delimiter);
@@ -199,11 +199,11 @@ fn hurts(pair: Neighbours, hit: &Hit, expected: &std::ops::Range<usize>, alone: 
     let of_one_field = pair.first.field == pair.second.field;
     match (pair.first.kind, pair.second.kind) {
         // What opens a region may well look like what closes it.
-        (Kind::Open, _) if of_one_field => {
+        (DelimiterKind::Open, _) if of_one_field => {
             begins_inside && !begins_together && (goes_beyond || hit.end > alone)
         }
         // A region that never opens is lost, also if all of what opens it is taken.
-        (_, Kind::Open) => begins_inside && (goes_beyond || !begins_together),
+        (_, DelimiterKind::Open) => begins_inside && (goes_beyond || !begins_together),
         _ => begins_inside && goes_beyond,
     }
 }

@@ -2,7 +2,9 @@
 
 use crate::profile::Target;
 use crate::response::pattern::Pattern;
-use crate::response::{Content, Delimiter, Example, Inner, Kind, Parser, ResponseTemplate, Watch};
+use crate::response::{
+    Content, Delimiter, DelimiterKind, Example, Inner, Parser, ResponseTemplate, Watch,
+};
 use crate::value::pointer_below;
 
 use super::LintOptions;
@@ -25,7 +27,7 @@ pub(super) struct Subject<'t> {
 /// A pattern, and the place where it is spelled.
 pub(super) struct Site<'t> {
     pub(super) pointer: String,
-    pub(super) part: Part,
+    pub(super) part: PatternRole,
     pub(super) pattern: &'t Pattern,
     /// The regular expression, if it is one.
     pub(super) spelling: Option<&'t str>,
@@ -33,7 +35,7 @@ pub(super) struct Site<'t> {
 
 /// What a pattern is there for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Part {
+pub(super) enum PatternRole {
     Anchor,
     Open,
     Close,
@@ -111,8 +113,8 @@ impl<'t> Subject<'t> {
     /// The pointer to a delimiter.
     pub(super) fn delimiter_pointer(&self, watch: &Watch) -> String {
         let [literal, pattern] = match watch.kind {
-            Kind::Open => ["open", "open_pattern"],
-            Kind::Close => ["close", "close_pattern"],
+            DelimiterKind::Open => ["open", "open_pattern"],
+            DelimiterKind::Close => ["close", "close_pattern"],
         };
         let key = match self.inner().delimiter(watch).literals() {
             Some(_) => literal,
@@ -125,8 +127,8 @@ impl<'t> Subject<'t> {
     pub(super) fn describe(&self, watch: &Watch) -> String {
         let name = self.inner().fields[watch.field].name();
         match watch.kind {
-            Kind::Open => format!("what opens `{name}`"),
-            Kind::Close => format!("what closes `{name}`"),
+            DelimiterKind::Open => format!("what opens `{name}`"),
+            DelimiterKind::Close => format!("what closes `{name}`"),
         }
     }
 
@@ -143,7 +145,7 @@ impl<'t> Subject<'t> {
         let inner = self.inner();
         let mut sites = vec![Site {
             pointer: self.anchor_pointer(),
-            part: Part::Anchor,
+            part: PatternRole::Anchor,
             pattern: inner.anchor.compiled(),
             spelling: inner.anchor.pattern(),
         }];
@@ -152,8 +154,8 @@ impl<'t> Subject<'t> {
             sites.push(Site {
                 pointer: self.delimiter_pointer(&watch),
                 part: match watch.kind {
-                    Kind::Open => Part::Open,
-                    Kind::Close => Part::Close,
+                    DelimiterKind::Open => PatternRole::Open,
+                    DelimiterKind::Close => PatternRole::Close,
                 },
                 pattern: delimiter.compiled(),
                 spelling: delimiter.pattern(),
@@ -187,7 +189,7 @@ impl<'t> Subject<'t> {
                     let pointer = pointer_below(&arguments, "tag_pattern");
                     sites.push(Site {
                         spelling: self.spelled(&pointer),
-                        part: Part::Tag,
+                        part: PatternRole::Tag,
                         pattern: &tags.pattern,
                         pointer,
                     });

@@ -1,6 +1,6 @@
 //! White space between regions, which may become a region of its own.
 
-use crate::response::{Example, Kind, OnMalformed, ParserOptions, Watch, parse};
+use crate::response::{DelimiterKind, Example, OnMalformed, ParserOptions, Watch, parse};
 use crate::value::Value;
 
 use super::subject::Subject;
@@ -26,7 +26,9 @@ pub(super) fn check(subject: &Subject<'_>, complaints: &mut Complaints) {
         if closes.len() == MAX_SHOWN {
             break;
         }
-        if let (Kind::Close, Some(close)) = (watch.kind, losing_close(subject, name, &watch)) {
+        if let (DelimiterKind::Close, Some(close)) =
+            (watch.kind, losing_close(subject, name, &watch))
+        {
             closes.push(quoted(&close));
         }
     }
@@ -49,7 +51,7 @@ pub(super) fn check(subject: &Subject<'_>, complaints: &mut Complaints) {
 
 /// What closes a region, if a newline behind it replaces the text before the region.
 fn losing_close(subject: &Subject<'_>, name: &str, close: &Watch) -> Option<String> {
-    let of_field = |watch: &&Watch| watch.kind == Kind::Open && watch.field == close.field;
+    let of_field = |watch: &&Watch| watch.kind == DelimiterKind::Open && watch.field == close.field;
     let open = subject.inner().watches(None).iter().find(of_field);
     let opened = open.map(|open| subject.examples(open).first());
     let opened = match opened {

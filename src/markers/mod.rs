@@ -220,7 +220,7 @@ pub(crate) fn are_markers(text: &str) -> bool {
 }
 
 /// Whether a text has something in it that can be distinguished from a model's prose and from JSON.
-pub(crate) fn is_distinctive(text: &str) -> bool {
+pub(crate) fn unlikely_in_prose(text: &str) -> bool {
     // Nobody types a control character.
     let is_control = |c: char| c.is_ascii_control() && !c.is_whitespace();
     if text.contains(is_control) || pieces(text).any(is_marker) {
@@ -245,7 +245,7 @@ pub(crate) fn begins_with_rare_sign(text: &str) -> bool {
 }
 
 /// Whether a marker has nothing but a slot between its brackets, as `</NAME>` has.
-pub(crate) fn is_any_tag(marker: &str) -> bool {
+pub(crate) fn is_wildcard_tag(marker: &str) -> bool {
     marker.contains(is_slot) && !marker.contains(|c: char| c.is_alphanumeric() && !is_slot(c))
 }
 
@@ -266,7 +266,7 @@ pub(crate) fn is_control(marker: &str) -> bool {
 }
 
 /// Whether a text is such as people write as well: words, and no sign of being a marker.
-pub(crate) fn is_wordy(text: &str) -> bool {
+pub(crate) fn reads_like_prose(text: &str) -> bool {
     let has_marker = pieces(text).any(is_marker);
     !has_marker && !text.contains('_') && text.contains(char::is_lowercase)
 }
@@ -344,7 +344,7 @@ pub(crate) fn markers(text: &str) -> impl Iterator<Item = &str> {
 }
 
 /// The markers of a text, if it has nothing else but white space; or else the text as one.
-pub(crate) fn units(text: &str) -> Vec<&str> {
+pub(crate) fn markers_or_whole(text: &str) -> Vec<&str> {
     let found: Vec<&str> = markers(text).collect();
     let length: usize = found.iter().map(|marker| marker.len()).sum();
     let solid = text.chars().filter(|c| !c.is_whitespace());

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::chat_template::expressions::{Expression, Kind, Statement};
+use crate::chat_template::expressions::{Expression, ExpressionKind, Statement};
 
 /// A change in one place of a template.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -120,7 +120,7 @@ pub(super) fn less_json(jinja: &str, statements: &[Statement]) -> Vec<Edit> {
         let expressions = statement.expression.iter().chain(&statement.filter);
         for expression in expressions {
             expression.visit(&mut |part| {
-                if let Kind::Filter { of, name, .. } = &part.kind
+                if let ExpressionKind::Filter { of, name, .. } = &part.kind
                     && name == "tojson"
                     && let Some(inner) = jinja.get(of.range.clone())
                 {
@@ -183,7 +183,9 @@ fn of_values(
         let expressions = statement.expression.iter().chain(&statement.filter);
         for expression in expressions {
             expression.visit(&mut |part| match &part.kind {
-                Kind::Filter { of, name, .. } if name == "tojson" && is_value(of, key, &names) => {
+                ExpressionKind::Filter { of, name, .. }
+                    if name == "tojson" && is_value(of, key, &names) =>
+                {
                     add(&part.range, &of.range, PART);
                 }
                 _ if is_value(part, key, &names) => add(&part.range, &part.range, WHOLE_TEXT),
@@ -198,11 +200,11 @@ fn of_values(
 /// Whether an expression is what stands under a key, or one of some variables.
 fn is_value(expression: &Expression, key: &str, names: &[&str]) -> bool {
     match &expression.kind {
-        Kind::Attribute { name, .. } => name == key,
-        Kind::Item { parts, .. } => {
-            matches!(parts.as_slice(), [Expression { kind: Kind::Text(text), .. }] if text == key)
+        ExpressionKind::Attribute { name, .. } => name == key,
+        ExpressionKind::Item { parts, .. } => {
+            matches!(parts.as_slice(), [Expression { kind: ExpressionKind::Text(text), .. }] if text == key)
         }
-        Kind::Name(name) => names.contains(&name.as_str()),
+        ExpressionKind::Name(name) => names.contains(&name.as_str()),
         _ => false,
     }
 }
@@ -214,7 +216,7 @@ pub(super) fn days(statements: &[Statement]) -> Vec<Edit> {
         let expressions = statement.expression.iter().chain(&statement.filter);
         for expression in expressions {
             expression.visit(&mut |part| {
-                if let Kind::Text(format) = &part.kind
+                if let ExpressionKind::Text(format) = &part.kind
                     && let Some(day) = without_time(format)
                 {
                     edits.push(Edit {
@@ -255,7 +257,7 @@ fn is_about(statement: &Statement, variables: &[&str]) -> bool {
     if let Some(expression) = &statement.expression {
         expression.visit(&mut |part| {
             is_about |=
-                matches!(&part.kind, Kind::Name(name) if variables.contains(&name.as_str()));
+                matches!(&part.kind, ExpressionKind::Name(name) if variables.contains(&name.as_str()));
         });
     }
     is_about
@@ -265,7 +267,11 @@ fn is_about(statement: &Statement, variables: &[&str]) -> bool {
 fn is_question(expression: &Expression) -> bool {
     matches!(
         expression.kind,
-        Kind::Or(_) | Kind::And(_) | Kind::Not(_) | Kind::Question(_) | Kind::Bool(_)
+        ExpressionKind::Or(_)
+            | ExpressionKind::And(_)
+            | ExpressionKind::Not(_)
+            | ExpressionKind::Question(_)
+            | ExpressionKind::Bool(_)
     )
 }
 
@@ -302,15 +308,15 @@ impl Finder<'_> {
 
     fn expression(&mut self, expression: &Expression) {
         match &expression.kind {
-            Kind::Bool(value) => {
+            ExpressionKind::Bool(value) => {
                 self.replace(&expression.range, (!value).to_string(), SWITCH);
             }
-            Kind::Or(all) | Kind::And(all) => {
+            ExpressionKind::Or(all) | ExpressionKind::And(all) => {
                 self.settle(expression);
                 self.drop_one(all);
             }
-            Kind::Not(_) | Kind::Question(_) => self.settle(expression),
-            Kind::Choice {
+            ExpressionKind::Not(_) | ExpressionKind::Question(_) => self.settle(expression),
+            ExpressionKind::Choice {
                 value,
                 condition,
                 otherwise,
@@ -324,25 +330,27 @@ impl Finder<'_> {
                     self.settle(condition);
                 }
             }
-            Kind::Filter { of, name, .. } if name != "tojson" => self.unwrap(expression, of),
-            Kind::Call { of, arguments } => match (&of.kind, arguments.as_slice()) {
-                (Kind::Name(_), [argument]) => self.unwrap(expression, argument),
-                (Kind::Attribute { of, .. }, _) => self.unwrap(expression, of),
+            ExpressionKind::Filter { of, name, .. } if name != "tojson" => {
+                self.unwrap(expression, of)
+            }
+            ExpressionKind::Call { of, arguments } => match (&of.kind, arguments.as_slice()) {
+                (ExpressionKind::Name(_), [argument]) => self.unwrap(expression, argument),
+                (ExpressionKind::Attribute { of, .. }, _) => self.unwrap(expression, of),
                 _ => {}
             },
-            Kind::Item { of, .. } => {
-                if let Kind::Call { of: method, .. } = &of.kind
-                    && let Kind::Attribute { of: text, .. } = &method.kind
+            ExpressionKind::Item { of, .. } => {
+                if let ExpressionKind::Call { of: method, .. } = &of.kind
+                    && let ExpressionKind::Attribute { of: text, .. } = &method.kind
                 {
                     self.unwrap(expression, text);
                 }
             }
-            Kind::Group(_)
-            | Kind::Name(_)
-            | Kind::Text(_)
-            | Kind::Filter { .. }
-            | Kind::Attribute { .. }
-            | Kind::Other(_) => {}
+            ExpressionKind::Group(_)
+            | ExpressionKind::Name(_)
+            | ExpressionKind::Text(_)
+            | ExpressionKind::Filter { .. }
+            | ExpressionKind::Attribute { .. }
+            | ExpressionKind::Other(_) => {}
         }
         for child in expression.children() {
             self.expression(child);
@@ -380,8 +388,10 @@ impl Finder<'_> {
     /// What is made of a variable's value does not take its place.
     fn unset(&mut self, target: &str, value: &Expression) {
         let mut reads = false;
-        value.visit(&mut |part| reads |= matches!(&part.kind, Kind::Name(name) if name == target));
-        if reads && !matches!(value.kind, Kind::Name(_)) {
+        value.visit(&mut |part| {
+            reads |= matches!(&part.kind, ExpressionKind::Name(name) if name == target)
+        });
+        if reads && !matches!(value.kind, ExpressionKind::Name(_)) {
             self.replace(&value.range, target, WHOLE_TEXT);
         }
     }

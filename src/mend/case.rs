@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::time::Duration;
 
 use crate::chat_template::{RenderInput, Renderer};
-use crate::conversation::patience::Patience;
+use crate::conversation::deadline::Deadline;
 use crate::markers::{boundary, common_prefix};
 
 /// A text, or nothing if the template refuses the conversation.
@@ -92,14 +92,14 @@ const MAX_TIME: Duration = Duration::from_secs(20);
 
 /// What it may take to mend one fault.
 pub(super) struct Budget {
-    patience: Patience,
+    deadline: Deadline,
     renderings: Cell<usize>,
 }
 
 impl Default for Budget {
     fn default() -> Budget {
         Budget {
-            patience: Patience::of(MAX_TIME),
+            deadline: Deadline::of(MAX_TIME),
             renderings: Cell::new(0),
         }
     }
@@ -108,7 +108,7 @@ impl Default for Budget {
 impl Budget {
     /// Whether nothing more may be rendered.
     pub(super) fn is_spent(&self) -> bool {
-        self.renderings.get() >= MAX_RENDERINGS || self.patience.is_over()
+        self.renderings.get() >= MAX_RENDERINGS || self.deadline.is_over()
     }
 }
 
@@ -122,7 +122,7 @@ pub(super) fn rendered(
         return None;
     }
     budget.renderings.set(budget.renderings.get() + 1);
-    let rendering = budget.patience.render(renderer, input).ok();
+    let rendering = budget.deadline.render(renderer, input).ok();
     Some(rendering.map(|rendering| rendering.text))
 }
 

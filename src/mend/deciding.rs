@@ -18,7 +18,7 @@ const SHOWN: usize = 40;
 /// Where a fault shows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Place {
+pub struct FaultLocation {
     /// The line of the template, counted from 1.
     pub line: usize,
     /// What it writes in a conversation.
@@ -31,7 +31,7 @@ pub struct Place {
 #[derive(Default)]
 pub(super) struct Decision {
     /// Where it shows first.
-    pub(super) place: Option<Place>,
+    pub(super) place: Option<FaultLocation>,
     /// The tags around what is written otherwise: their conditions, and what writes itself.
     pub(super) tags: Vec<Range<usize>>,
 }
@@ -77,7 +77,7 @@ impl Decision {
                     let rest = trace.text.get(at..).unwrap_or_default();
                     rest.chars().take(SHOWN).collect()
                 };
-                decision.place = Some(Place {
+                decision.place = Some(FaultLocation {
                     line: jinja[..start].matches('\n').count() + 1,
                     text: shown(&first),
                     other: shown(&second),

@@ -102,7 +102,7 @@ pub(super) fn content(
         (changed.count() > 0).then_some(input)
     };
     let given = |content: Value| {
-        move |message: &mut Value| match is_silent(message) {
+        move |message: &mut Value| match has_only_calls(message) {
             true => {
                 let object = message.as_object_mut();
                 object.is_some_and(|object| {
@@ -114,7 +114,7 @@ pub(super) fn content(
         }
     };
     let absent = |message: &mut Value| {
-        is_silent(message)
+        has_only_calls(message)
             && message.as_object_mut().is_some_and(|object| {
                 object.remove("content");
                 true
@@ -151,7 +151,7 @@ pub(super) fn content(
 }
 
 /// Whether a message of the assistant says nothing beside its calls.
-fn is_silent(message: &Value) -> bool {
+fn has_only_calls(message: &Value) -> bool {
     let content = message.get("content");
     let is_empty = content.is_none_or(|content| content.is_null() || content.as_str() == Some(""));
     is_empty && message.get("tool_calls").is_some()

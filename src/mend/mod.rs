@@ -43,7 +43,7 @@ use prefix::Follower;
 use search::search;
 
 pub use change::Change;
-pub use deciding::Place;
+pub use deciding::FaultLocation;
 pub use fault::{Fault, UnknownFault};
 
 impl Outcome {
@@ -127,7 +127,7 @@ pub enum Verdict {
         /// How many conversations show it.
         conversations: usize,
         /// Where in the template the fault shows first, if that is known.
-        place: Option<Place>,
+        place: Option<FaultLocation>,
         /// Why nothing was changed.
         why: String,
     },

@@ -32,12 +32,12 @@ pub struct Change {
     pub pointer: String,
     /// What is otherwise, for people.
     pub says: String,
-    kind: Kind,
+    kind: ChangeEffect,
 }
 
 /// What a change does to messages.
 #[derive(Debug, Clone, PartialEq)]
-enum Kind {
+enum ChangeEffect {
     Renamed {
         from: String,
         to: String,
@@ -179,7 +179,7 @@ impl Ported {
 }
 
 impl Change {
-    fn new(pointer: impl Into<String>, says: impl Into<String>, kind: Kind) -> Change {
+    fn new(pointer: impl Into<String>, says: impl Into<String>, kind: ChangeEffect) -> Change {
         Change {
             pointer: pointer.into(),
             says: says.into(),
@@ -190,12 +190,12 @@ impl Change {
     /// Makes what differs by the change alike in both messages.
     fn align(&self, before: &mut Object, after: &mut Object) {
         match &self.kind {
-            Kind::Renamed { from, to } => {
+            ChangeEffect::Renamed { from, to } => {
                 if let Some(value) = before.remove(from) {
                     before.insert(to.as_str(), value);
                 }
             }
-            Kind::NoDefault { key, value } => {
+            ChangeEffect::NoDefault { key, value } => {
                 let is_default = |message: &Object| {
                     let held = message.get_json_string(key);
                     held.is_none_or(|held| held.total_eq(value))
@@ -206,7 +206,7 @@ impl Change {
                     after.retain(|held, _| is_other(held));
                 }
             }
-            Kind::NoJoin { field, join } => {
+            ChangeEffect::NoJoin { field, join } => {
                 if let Some(Value::Array(texts)) = after.get(field) {
                     let texts: Vec<&str> = texts.iter().filter_map(Value::as_str).collect();
                     let joined = texts.join(join);
@@ -217,7 +217,7 @@ impl Change {
                     };
                 }
             }
-            Kind::Wrapped => {
+            ChangeEffect::Wrapped => {
                 let calls = before.get_mut(CALLS).map(|calls| match calls {
                     Value::Array(calls) => calls.as_mut_slice(),
                     call => std::slice::from_mut(call),
@@ -228,7 +228,7 @@ impl Change {
                     }
                 }
             }
-            Kind::Repeats => {
+            ChangeEffect::Repeats => {
                 if let Some(call) = before.remove(CALLS) {
                     before.insert(CALLS, vec![call]);
                 }
@@ -239,7 +239,7 @@ impl Change {
                     calls.drain(..calls.len() - 1);
                 }
             }
-            Kind::Same => {}
+            ChangeEffect::Same => {}
         }
     }
 }
@@ -262,7 +262,7 @@ fn leave_out_defaults(document: &mut Object, known: &[String], changes: &mut Vec
                 format!(
                     "the default `{name}` is left out: messages have no such key unless it is read"
                 ),
-                Kind::NoDefault {
+                ChangeEffect::NoDefault {
                     key: key.clone(),
                     value: value.clone(),
                 },
@@ -297,7 +297,7 @@ fn leave_out_of_texts(
             changes.push(Change::new(
                 pointer("transform"),
                 "the transform is left out: it changes nothing",
-                Kind::Same,
+                ChangeEffect::Same,
             ));
         }
         let join = field.get("join").and_then(Value::as_str).map(str::to_owned);
@@ -312,7 +312,7 @@ fn leave_out_of_texts(
                 format!(
                     "`join` is left out: the texts of several regions follow each other{between}"
                 ),
-                Kind::NoJoin {
+                ChangeEffect::NoJoin {
                     field: new_name.clone(),
                     join,
                 },
@@ -350,7 +350,7 @@ fn wrap_calls(document: &mut Object, changes: &mut Vec<Change>) {
         changes.push(Change::new(
             format!("/fields/{CALLS}/transform"),
             "name and arguments of a call stand below `function`",
-            Kind::Wrapped,
+            ChangeEffect::Wrapped,
         ));
     }
 }
@@ -368,7 +368,7 @@ fn list_calls(document: &mut Object, changes: &mut Vec<Change>) {
     changes.push(Change::new(
         format!("/fields/{CALLS}"),
         "calls become a list, also where there is only one",
-        Kind::Repeats,
+        ChangeEffect::Repeats,
     ));
 }
 
@@ -414,7 +414,7 @@ impl Renaming {
         changes.push(Change::new(
             pointer_below("/fields", self.from),
             format!("the field `{}` is called `{}`", self.from, self.to),
-            Kind::Renamed {
+            ChangeEffect::Renamed {
                 from: self.from.to_owned(),
                 to: self.to.to_owned(),
             },

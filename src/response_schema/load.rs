@@ -2,7 +2,7 @@
 
 mod warnings;
 
-use crate::diagnostic::{Diagnostic, Diagnostics, Part};
+use crate::diagnostic::{Diagnostic, Diagnostics, MemberPart};
 use crate::json;
 use crate::response::pattern::{Dialect, Pattern};
 use crate::spelling::did_you_mean;
@@ -10,7 +10,8 @@ use crate::value::{JsonString, Object, Value, pointer_below as below};
 
 use super::SchemaError;
 use super::schema::{
-    ArrayShape, Inner, JsonParser, Kind, Node, ObjectShape, Parser, ResponseSchema, Shape, Steps,
+    ArrayShape, Inner, JsonParser, Node, NodeKind, ObjectShape, Parser, ResponseSchema, Shape,
+    Steps,
 };
 use super::substitution::{Substitution, replacement};
 use super::transform::Transform;
@@ -97,7 +98,7 @@ impl Loader<'_> {
     fn fault(&mut self, pointer: &str, message: impl Into<String>, remedy: &str) {
         let mut fault = Diagnostic::new(message).at(pointer);
         fault.remedy = (!remedy.is_empty()).then(|| remedy.to_owned());
-        self.faults.add(fault, Part::Value);
+        self.faults.add(fault, MemberPart::Value);
     }
 
     fn expected<T>(&mut self, pointer: &str, what: &str, found: &Value) -> Option<T> {
@@ -112,7 +113,7 @@ impl Loader<'_> {
         let mut warning = Diagnostic::new(message).at(pointer);
         warning.remedy = (!remedy.is_empty()).then_some(remedy);
         if !self.warnings.is_full() {
-            self.warnings.add(warning, Part::Value);
+            self.warnings.add(warning, MemberPart::Value);
         }
     }
 
@@ -134,8 +135,8 @@ impl Loader<'_> {
             return None;
         };
         let kind = match object.get("const") {
-            Some(value) => Kind::Const(value.clone()),
-            None => Kind::Read(Box::new(self.steps(object, pointer, depth))),
+            Some(value) => NodeKind::Const(value.clone()),
+            None => NodeKind::Read(Box::new(self.steps(object, pointer, depth))),
         };
         let pointer = pointer.strip_prefix(self.root).unwrap_or(pointer);
         Some(Node {

@@ -11,12 +11,12 @@ use crate::value::{Object, Value};
 
 use super::ReadError;
 use super::budget::{Budget, Exhausted};
-use super::schema::{Inner, JsonParser, Kind, Node, Parser, Shape, Steps};
+use super::schema::{Inner, JsonParser, Node, NodeKind, Parser, Shape, Steps};
 use super::substitution;
 use super::unquoted_keys;
 
 pub(super) fn read(schema: &Inner, text: &str) -> Result<Value> {
-    let mut reader = Reader {
+    let mut reader = SchemaReader {
         budget: Budget::new(text.len(), schema.schemas),
     };
     reader.node(&schema.root, Content::Text(text))
@@ -66,7 +66,7 @@ impl<'c> Content<'c> {
     }
 }
 
-struct Reader {
+struct SchemaReader {
     budget: Budget,
 }
 
@@ -105,13 +105,13 @@ impl Node {
     }
 }
 
-impl Reader {
+impl SchemaReader {
     fn node(&mut self, node: &Node, content: Content<'_>) -> Result<Value> {
         let counted = self.budget.read(content.bytes());
         counted.map_err(|exhausted| node.too_large(exhausted))?;
         let steps = match &node.kind {
-            Kind::Const(value) => return self.copied(node, value),
-            Kind::Read(steps) => steps,
+            NodeKind::Const(value) => return self.copied(node, value),
+            NodeKind::Read(steps) => steps,
         };
         if let Content::Value(Value::Null) = content {
             return Ok(Value::Null);

@@ -178,11 +178,11 @@ impl FromStr for ResponseSchema {
 pub(super) struct Node {
     /// Where it stands in the whole.
     pub(super) pointer: String,
-    pub(super) kind: Kind,
+    pub(super) kind: NodeKind,
 }
 
 #[derive(Debug)]
-pub(super) enum Kind {
+pub(super) enum NodeKind {
     /// Always this value, whatever is read.
     Const(Value),
     Read(Box<Steps>),

@@ -1,7 +1,7 @@
 //! What a row of a table has no room for.
 
 use crate::analysis::Statement;
-use crate::derive::{Derivation, Reason, Row};
+use crate::derive::{Derivation, ProofRow, Reason};
 use crate::lint::Complaint;
 use crate::response::{ParserOptions, parse};
 use crate::value::{Object, Value, object};
@@ -81,7 +81,7 @@ fn proof(derivation: &Derivation) -> Object {
 /// The prompts of the first turn and of the first one with calls, by the names of their conversations.
 fn whole_prompts(derivation: &Derivation) -> Object {
     let rows = &derivation.proof;
-    let with_calls = |row: &&Row| row.message.contains_key("tool_calls");
+    let with_calls = |row: &&ProofRow| row.message.contains_key("tool_calls");
     let shown = rows.first().into_iter().chain(rows.iter().find(with_calls));
     let shown = shown.map(|row| {
         let end = row.prefix.floor_char_boundary(KEPT_OF_WHOLE);
@@ -91,7 +91,7 @@ fn whole_prompts(derivation: &Derivation) -> Object {
 }
 
 /// The end of a prompt, if the output is read by that as behind all of it.
-fn kept_of_prompt<'r>(derivation: &Derivation, row: &'r Row) -> &'r str {
+fn kept_of_prompt<'r>(derivation: &Derivation, row: &'r ProofRow) -> &'r str {
     let prefix = row.prefix.as_str();
     let Some(from) = prefix.len().checked_sub(KEPT_OF_PROMPT) else {
         return prefix;

@@ -5,7 +5,7 @@
 //!
 //! ```
 //! use unjinja::chat_template::{ChatTemplate, RenderInput};
-//! use unjinja::survey::{Standing, Survey};
+//! use unjinja::survey::{DerivationStatus, Survey};
 //!
 //! let template = ChatTemplate::from_jinja(
 //!     "{% for m in messages %}<{{ m.role }}>\
@@ -14,7 +14,7 @@
 //!      {% if add_generation_prompt %}<assistant>{% endif %}",
 //! );
 //! let survey = Survey::of(&template, &RenderInput::default());
-//! assert_eq!(survey.standing(), Standing::Proved);
+//! assert_eq!(survey.status(), DerivationStatus::Proved);
 //!
 //! let row = survey.to_value();
 //! assert_eq!(row.get("format"), Some(&"`<think>` REASONING `</think>` CONTENT, `<end>`".into()));
@@ -56,7 +56,7 @@ pub struct Survey {
 /// How a chat template stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
-pub enum Standing {
+pub enum DerivationStatus {
     /// A response template is derived, and recovers all that the chat template writes.
     Proved,
     /// One is derived, and does not recover all of it; or a token is missing.
@@ -65,19 +65,19 @@ pub enum Standing {
     Failed,
 }
 
-impl Standing {
+impl DerivationStatus {
     /// A name for programs.
     pub fn key(self) -> &'static str {
         match self {
-            Standing::Proved => "proved",
-            Standing::Partly => "partly",
-            Standing::Failed => "failed",
+            DerivationStatus::Proved => "proved",
+            DerivationStatus::Partly => "partly",
+            DerivationStatus::Failed => "failed",
         }
     }
 }
 
 /// Its [`key`](Self::key).
-impl fmt::Display for Standing {
+impl fmt::Display for DerivationStatus {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.key())
     }
@@ -103,11 +103,11 @@ impl Survey {
     }
 
     /// Whether a response template is derived, and proved.
-    pub fn standing(&self) -> Standing {
+    pub fn status(&self) -> DerivationStatus {
         match &self.derivation {
-            Ok(derivation) if derivation.is_whole() => Standing::Proved,
-            Ok(_) => Standing::Partly,
-            Err(_) => Standing::Failed,
+            Ok(derivation) if derivation.is_whole() => DerivationStatus::Proved,
+            Ok(_) => DerivationStatus::Partly,
+            Err(_) => DerivationStatus::Failed,
         }
     }
 
@@ -149,7 +149,7 @@ impl Survey {
         let missing = derivation.map(|derivation| derivation.missing_tokens.iter());
         let missing = missing.into_iter().flatten().map(|token| &token.name);
         object! {
-            "standing": self.standing().key(),
+            "standing": self.status().key(),
             "error": self.error(Remedy::name),
             "recovered": derivation.map(Derivation::recovered),
             "renderings": derivation.map(|derivation| derivation.proof.len()),

@@ -43,7 +43,7 @@ pub(crate) struct Args {
 
     /// How to print the findings
     #[arg(long, value_name = "FORMAT", default_value = "human")]
-    format: report::Format,
+    format: report::ReportFormat,
 }
 
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
@@ -66,11 +66,11 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         evidence.clear();
     }
     match args.format {
-        report::Format::Human => {
+        report::ReportFormat::Human => {
             let report = for_people(&template.name, &findings, &format, &evidence);
             printing::print_report(&report)
         }
-        report::Format::Json => {
+        report::ReportFormat::Json => {
             printing::print(for_programs(&template.name, &findings, &format, &evidence))
         }
     }

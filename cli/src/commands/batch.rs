@@ -255,7 +255,7 @@ impl Batch<'_> {
     }
 }
 
-fn write<F: parts::Format>(
+fn write<F: parts::AnswerFile>(
     step: Step<reply::Answers<F::Answers>>,
     parts: &mut Parts<F>,
     remarks: &mut Remarks<'_>,
@@ -286,7 +286,7 @@ impl Target<'_> {
     }
 
     /// The parts of the file, of which there may be some already.
-    fn parts<F: parts::Format>(&self, source: &Path, format: F) -> Result<Parts<F>, Failure> {
+    fn parts<F: parts::AnswerFile>(&self, source: &Path, format: F) -> Result<Parts<F>, Failure> {
         // What comes from the standard input can't be gone on with.
         let is_file = source != Path::new("-")
             && File::open(source)

@@ -5,7 +5,7 @@ use unjinja::Value;
 use unjinja::analysis::{Capabilities, Follower, Outcome, PrefixKept, Topic};
 use unjinja::json;
 
-use super::report::Format;
+use super::report::ReportFormat;
 use super::source::SourceArgs;
 use super::{Failure, output};
 
@@ -30,7 +30,7 @@ pub(crate) struct Args {
 
     /// How to print what was found
     #[arg(long, value_name = "FORMAT", default_value = "human")]
-    format: Format,
+    format: ReportFormat,
 }
 
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
@@ -44,8 +44,8 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         ))
     })?;
     let text = match args.format {
-        Format::Human => table(&capabilities),
-        Format::Json => output::pretty(&capabilities.to_value()),
+        ReportFormat::Human => table(&capabilities),
+        ReportFormat::Json => output::pretty(&capabilities.to_value()),
     };
     printing::print(&text)
 }

@@ -57,7 +57,7 @@ pub(crate) struct Args {
 
     /// How to print what was found
     #[arg(long, value_name = "FORMAT", default_value = "human")]
-    format: Format,
+    format: CheckFormat,
 
     /// Check only cases whose `FILE: NAME` contains this text
     #[arg(long, value_name = "TEXT")]
@@ -79,7 +79,7 @@ pub(crate) struct Args {
 
 /// How to print what was found.
 #[derive(Debug, Clone, Copy, ValueEnum)]
-enum Format {
+enum CheckFormat {
     /// For people
     Human,
     /// A JSON object
@@ -178,12 +178,12 @@ fn update_all(report: &Report, options: &CheckOptions) -> Result<bool, Failure> 
     Ok(has_changed)
 }
 
-fn print(report: &Report, format: Format) -> Result<(), Failure> {
+fn print(report: &Report, format: CheckFormat) -> Result<(), Failure> {
     let text = match format {
-        Format::Human => return printing::print_report(&human::report(report)),
-        Format::Json => output::pretty(&report.explain_to_value(option_name)),
-        Format::Junit => junit::report(report),
-        Format::Github => workflow::report(report),
+        CheckFormat::Human => return printing::print_report(&human::report(report)),
+        CheckFormat::Json => output::pretty(&report.explain_to_value(option_name)),
+        CheckFormat::Junit => junit::report(report),
+        CheckFormat::Github => workflow::report(report),
     };
     printing::print(&text)
 }

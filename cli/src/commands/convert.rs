@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use crate::printing;
 use unjinja::chat_template::ChatTemplate;
-use unjinja::check::Testimony;
+use unjinja::check::SchemaComparison;
 use unjinja::derive::{DeriveOptions, derive};
 use unjinja::response_schema::{Difference, ResponseSchema, Trial, Way, convert};
 use unjinja::{ResponseTemplate, Value, json};
@@ -155,9 +155,9 @@ fn derived(
     let derivation = derive(template, &options).map_err(|error| {
         Failure::Input(format!("{}: {}", template.name, error.explain(option_name)))
     })?;
-    let testimony = Testimony::of(schema, &derivation);
+    let comparison = SchemaComparison::of(schema, &derivation);
     Ok(Converted {
-        trials: [testimony.renderings, testimony.damaged].concat(),
+        trials: [comparison.renderings, comparison.damaged].concat(),
         way: format!(
             "derived from {}, with {} of {} renderings recovered; the schema reads all texts, too",
             template.name,

@@ -19,7 +19,7 @@ use unjinja::derive::{Derivation, DeriveOptions, Lenience, ModelOutput, derive};
 use unjinja::profile::{Verdict, language_for, reasoning_for};
 use unjinja::{Value, json};
 
-use self::present::Standing;
+use self::present::Comparison;
 pub(crate) use self::siblings::Sibling;
 use self::versions::Otherwise;
 use super::output::Output;
@@ -140,7 +140,7 @@ pub(crate) struct Args {
 
     /// How to print the response template
     #[arg(long, value_name = "FORMAT", default_value = "json")]
-    format: Format,
+    format: DeriveFormat,
 
     /// Print no report; errors are still reported
     #[arg(short, long)]
@@ -170,7 +170,7 @@ enum AllowedDamage {
 
 /// How to print the response template.
 #[derive(Debug, Clone, Copy, ValueEnum)]
-enum Format {
+enum DeriveFormat {
     /// As JSON, indented
     Json,
     /// As JSON on one line
@@ -327,7 +327,7 @@ impl Args {
 
     /// Whether the report is printed for programs.
     fn prints_report(&self) -> bool {
-        matches!(self.format, Format::JsonReport)
+        matches!(self.format, DeriveFormat::JsonReport)
     }
 
     /// The file or folder to write to, if it is not to be printed.
@@ -598,17 +598,17 @@ fn hand_out(
     }
 }
 
-fn written(template: &Value, format: Format) -> String {
+fn written(template: &Value, format: DeriveFormat) -> String {
     let style = match format {
-        Format::Json | Format::JsonReport => json::Style::pretty(2),
-        Format::Compact => json::Style::default(),
+        DeriveFormat::Json | DeriveFormat::JsonReport => json::Style::pretty(2),
+        DeriveFormat::Compact => json::Style::default(),
     };
     let mut text = json::write_styled(template, &style);
     text.push('\n');
     text
 }
 
-fn print(template: &Value, format: Format) -> Result<(), Failure> {
+fn print(template: &Value, format: DeriveFormat) -> Result<(), Failure> {
     printing::print(written(template, format))
 }
 
@@ -702,10 +702,10 @@ fn compare_with_present(
         .map(|present| (present, present::compare_with(present, derivation)));
     let is_fine = match &standing {
         Some((present, standing)) => {
-            if args.check || matches!(standing, Standing::Same) {
+            if args.check || matches!(standing, Comparison::Same) {
                 printing::tell(format_args!("{}\n", present.statement(standing)));
             }
-            !matches!(standing, Standing::Otherwise { .. })
+            !matches!(standing, Comparison::Otherwise { .. })
         }
         None => {
             if args.check {
@@ -720,7 +720,7 @@ fn compare_with_present(
             false
         }
     };
-    if args.diff && !matches!(standing, Some((_, Standing::Same))) {
+    if args.diff && !matches!(standing, Some((_, Comparison::Same))) {
         let old = present.as_ref().map(|present| &present.value);
         show_difference(source, old, derivation.template.as_value())?;
     }

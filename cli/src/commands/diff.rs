@@ -12,7 +12,7 @@ use unjinja::derive::{DeriveOptions, derive};
 use unjinja::profile::{Effect, Target, port};
 use unjinja::{Object, Value};
 
-use super::report::{Format, changed_lines, painted_diff};
+use super::report::{ReportFormat, changed_lines, painted_diff};
 use super::source::{SourceOptions, report_left_out};
 use super::target::one;
 use super::{Failure, input, output};
@@ -80,7 +80,7 @@ pub(crate) struct Args {
 
     /// How to print what was found
     #[arg(long, value_name = "FORMAT", default_value = "human")]
-    format: Format,
+    format: ReportFormat,
 }
 
 impl Args {
@@ -142,8 +142,8 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         None => compare(&first, &second, &texts),
     };
     match args.format {
-        Format::Human => printing::print_report(&human(args, &comparison, texts.len()))?,
-        Format::Json => printing::print(for_programs(&comparison, texts.len()))?,
+        ReportFormat::Human => printing::print_report(&human(args, &comparison, texts.len()))?,
+        ReportFormat::Json => printing::print(for_programs(&comparison, texts.len()))?,
     }
     match comparison.smallest {
         None => Ok(()),

@@ -92,7 +92,7 @@ pub(crate) struct Args {
 
     /// How to print what was found
     #[arg(long, value_name = "FORMAT", default_value = "human")]
-    format: Format,
+    format: LintFormat,
 
     /// Print the page of a code or name, and exit
     #[arg(long, value_name = "CODE", conflicts_with_all = ["templates", "list"])]
@@ -105,7 +105,7 @@ pub(crate) struct Args {
 
 /// How to print what was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Format {
+enum LintFormat {
     /// Lines for people
     Human,
     /// A JSON list
@@ -298,13 +298,13 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         }
     }
     match args.format {
-        Format::Human => {
+        LintFormat::Human => {
             let mut report = for_people(&found, looked_at);
             report.push(&verdicts.concat());
             printing::print_report(&report)?;
         }
-        Format::Json => printing::print(for_programs(&found))?,
-        Format::Github => printing::print(found.iter().map(for_github).collect::<String>())?,
+        LintFormat::Json => printing::print(for_programs(&found))?,
+        LintFormat::Github => printing::print(found.iter().map(for_github).collect::<String>())?,
     }
     let codes = found.iter().map(|finding| finding.exit_code);
     match codes.fold(0, u8::max) {

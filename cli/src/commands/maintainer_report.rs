@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::printing;
 use unjinja::analysis::Findings;
 use unjinja::chat_template::ChatTemplate;
-use unjinja::derive::{Derivation, DeriveOptions, Row, derive};
+use unjinja::derive::{Derivation, DeriveOptions, ProofRow, derive};
 use unjinja::{Value, json};
 
 use super::output::{self, Output};
@@ -216,7 +216,7 @@ fn listed(names: &[&str]) -> String {
 fn renderings(derivation: &Derivation) -> String {
     let mut out = String::new();
     let rows = derivation.proof.iter();
-    let failing: Vec<&Row> = rows
+    let failing: Vec<&ProofRow> = rows
         .filter(|row| row.recovery.difference().is_some())
         .collect();
     let refused = derivation.refused.iter();

@@ -16,7 +16,7 @@ use unjinja::{Object, Value, json};
 
 use super::batch::Reply;
 use super::output::Output;
-use super::report::Format;
+use super::report::ReportFormat;
 use super::source::SourceOptions;
 use super::{Failure, batch, input, into_source, output, render};
 use crate::tokenizer::Tokenizer;
@@ -146,7 +146,7 @@ pub(crate) struct Args {
 
     /// How to print the mask
     #[arg(long, value_name = "FORMAT", default_value = "human")]
-    format: Format,
+    format: ReportFormat,
 }
 
 /// On which side of a border something is.
@@ -238,8 +238,8 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         printing::tell(format_args!("warning: {}: {warning}\n", input::name(path)));
     }
     printing::print(match args.format {
-        Format::Human => shown(&masked) + &answer.count,
-        Format::Json => output::pretty(&answer.value().into()),
+        ReportFormat::Human => shown(&masked) + &answer.count,
+        ReportFormat::Json => output::pretty(&answer.value().into()),
     })?;
     match masked.spans.is_empty() {
         true => Err(Failure::Reported(1)),

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::printing;
 use unjinja::json;
-use unjinja::mend::{Fault, Outcome, Place, Verdict, mend};
+use unjinja::mend::{Fault, FaultLocation, Outcome, Verdict, mend};
 
 use super::output::Output;
 use super::source::SourceArgs;
@@ -179,7 +179,7 @@ fn report(name: &str, outcome: &Outcome) -> String {
             let mut text = format!(
                 "{name}: {fault}: left as it was, in {conversations} conversations: {why}\n"
             );
-            if let Some(Place {
+            if let Some(FaultLocation {
                 line,
                 text: here,
                 other,

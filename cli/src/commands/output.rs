@@ -4,9 +4,9 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use crate::deferred;
 use crate::files::{self, is_same_file};
 use crate::printing;
+use crate::signals;
 
 use unjinja::chat_template::Source;
 use unjinja::{Value, json};
@@ -109,7 +109,7 @@ pub(crate) fn change_with(
     path: &Path,
     write: impl FnOnce(&mut File) -> io::Result<()>,
 ) -> Result<(), Failure> {
-    let written = deferred::signals(|| files::write_whole_with(path, write));
+    let written = signals::deferred(|| files::write_whole_with(path, write));
     let losses = written.map_err(|error| Failure::Input(error.to_string()))?;
     for loss in losses {
         printing::tell(format_args!("warning: {}: {loss}\n", path.display()));

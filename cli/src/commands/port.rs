@@ -72,12 +72,12 @@ pub(crate) struct Args {
         default_value = "human",
         requires = "list"
     )]
-    format: Format,
+    format: PortFormat,
 }
 
 /// How to print what is known of profiles.
 #[derive(Debug, Clone, Copy, ValueEnum)]
-enum Format {
+enum PortFormat {
     /// Lines for people
     Human,
     /// A JSON list
@@ -87,8 +87,10 @@ enum Format {
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let (Some(path), Some(target)) = (&args.template, args.target) else {
         return printing::print(match args.format {
-            Format::Human => target::list(),
-            Format::Json => output::pretty(&Profile::all().iter().map(Profile::to_value).collect()),
+            PortFormat::Human => target::list(),
+            PortFormat::Json => {
+                output::pretty(&Profile::all().iter().map(Profile::to_value).collect())
+            }
         });
     };
     let name = input::name(path);

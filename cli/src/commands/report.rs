@@ -3,7 +3,7 @@
 use clap::ValueEnum;
 
 use super::derive::Sibling;
-use super::testimony;
+use super::schema_comparison;
 use crate::difference;
 use crate::options::option_name;
 use crate::printable;
@@ -11,7 +11,7 @@ use crate::printing::Painted;
 use unjinja::analysis::{Certainty, Evidence, Findings};
 use unjinja::chat_template::ChatTemplate;
 use unjinja::derive::{Derivation, Recovery};
-use unjinja::format::Format as TurnFormat;
+use unjinja::format::Format;
 use unjinja::{Object, Remedy, Value, json};
 
 /// How much of a text is shown in a report.
@@ -25,7 +25,7 @@ const LINES_AROUND: usize = 3;
 
 /// How a command prints what it found.
 #[derive(Debug, Clone, Copy, ValueEnum)]
-pub(crate) enum Format {
+pub(crate) enum ReportFormat {
     /// Lines for people
     Human,
     /// A JSON object
@@ -156,11 +156,15 @@ pub(crate) fn derivation(
     for (why, names) in refused(derivation) {
         line(&mut out, "refused", &format!("{names}: {why}"));
     }
-    if let Some(testimony) = testimony::of(template, derivation) {
-        line(&mut out, "schema", &testimony::statement(&testimony));
-        let texts = testimony.iter();
-        let texts = texts.flat_map(|testimony| [&testimony.renderings, &testimony.own]);
-        let parted = texts.flat_map(|trials| testimony::parted(trials));
+    if let Some(comparison) = schema_comparison::of(template, derivation) {
+        line(
+            &mut out,
+            "schema",
+            &schema_comparison::statement(&comparison),
+        );
+        let texts = comparison.iter();
+        let texts = texts.flat_map(|comparison| [&comparison.renderings, &comparison.own]);
+        let parted = texts.flat_map(|trials| schema_comparison::parted(trials));
         for (trial, difference) in parted.take(SHOWN_TRIALS) {
             let output = start_of(&trial.text);
             line(&mut out, "", &format!("{difference}, on {output}"));
@@ -184,10 +188,10 @@ pub(crate) fn derivation_value(
         ("beside", siblings.iter().map(Sibling::to_value).collect()),
     ]);
     report.extend(derivation.to_value().into_object());
-    let testimony = testimony::of(template, derivation);
+    let comparison = schema_comparison::of(template, derivation);
     report.insert(
         "response_schema",
-        testimony.as_ref().map(testimony::to_value),
+        comparison.as_ref().map(schema_comparison::to_value),
     );
     report.into()
 }
@@ -334,7 +338,7 @@ fn damage(derivation: &Derivation) -> (usize, usize) {
 }
 
 /// The ways of a turn and its calls.
-pub(crate) fn format(format: &TurnFormat) -> String {
+pub(crate) fn format(format: &Format) -> String {
     let mut out = String::new();
     let ways = format.ways.iter().map(ToString::to_string);
     let calls = format.calls.iter().map(|calls| format!("CALLS is {calls}"));

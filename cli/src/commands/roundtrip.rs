@@ -13,7 +13,7 @@ use unjinja::derive::{DeriveOptions, derive};
 use unjinja::roundtrip::{Cause, Roundtrip, examples};
 use unjinja::{ResponseTemplate, Value, json};
 
-use super::report::Format;
+use super::report::ReportFormat;
 use super::source::SourceArgs;
 use super::{Failure, batch, input, output};
 use answer::{Answerer, Found};
@@ -69,7 +69,7 @@ pub(crate) struct Args {
         default_value = "human",
         conflicts_with = "jsonl"
     )]
-    format: Format,
+    format: ReportFormat,
 }
 
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
@@ -140,8 +140,8 @@ fn of_examples(
         values.push(Value::from(value));
     }
     printing::print(match args.format {
-        Format::Human => lines + "\n" + &causes.table(),
-        Format::Json => output::pretty(&values.into_iter().collect()),
+        ReportFormat::Human => lines + "\n" + &causes.table(),
+        ReportFormat::Json => output::pretty(&values.into_iter().collect()),
     })?;
     causes.verdict()
 }

@@ -89,7 +89,7 @@ pub(crate) struct Args {
 
     /// How long a client may take to send the headers of a request, and to receive what it is sent, in seconds
     #[arg(long, value_name = "SECONDS", default_value = "30", value_parser = clap::value_parser!(u64).range(1..=86_400))]
-    patience: u64,
+    client_timeout: u64,
 
     /// Append outputs to a file, one JSON object per line, for `derive --outputs` and `parse --jsonl`
     #[arg(long, value_name = "FILE")]
@@ -131,8 +131,8 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     config.best_effort = args.best_effort;
     config.limits.requests = usize::try_from(args.max_requests).unwrap_or(usize::MAX);
     config.limits.body = args.max_body;
-    config.limits.silence = Duration::from_secs(args.timeout);
-    config.limits.patience = Duration::from_secs(args.patience);
+    config.limits.engine_timeout = Duration::from_secs(args.timeout);
+    config.limits.client_timeout = Duration::from_secs(args.client_timeout);
     config.record = args.record.clone();
     config.explain = args.explain;
     config.tell = Arc::new(|line| printing::tell(format_args!("{line}\n")));

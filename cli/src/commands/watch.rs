@@ -68,7 +68,7 @@ pub(crate) struct Args {
 
     /// How to print what was found
     #[arg(long, value_name = "FORMAT", default_value = "human")]
-    format: Format,
+    format: WatchFormat,
 
     /// Write a patch to this file that brings response templates and fixtures from what was derived before to what is
     /// derived now
@@ -90,7 +90,7 @@ pub(crate) struct Args {
 
 /// How to print what was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Format {
+enum WatchFormat {
     /// Lines for people
     Human,
     /// For a pull request
@@ -118,9 +118,9 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let differences = differences(&mut old, &mut new, &report, run.threads)?;
     report.take(&old, &new, differences);
     match args.format {
-        Format::Human => printing::print_report(&report.human())?,
-        Format::Markdown => printing::print(report.markdown())?,
-        Format::Json => printing::print(output::pretty(&report.to_value()))?,
+        WatchFormat::Human => printing::print_report(&report.human())?,
+        WatchFormat::Markdown => printing::print(report.markdown())?,
+        WatchFormat::Json => printing::print(output::pretty(&report.to_value()))?,
     }
     if let Some(path) = &args.patch {
         output.write(path, &patch::of(&report, &mut old, &mut new)?)?;

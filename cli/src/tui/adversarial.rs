@@ -12,7 +12,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use super::glyphs::tests::texts;
-use super::loaded::{Format, Loaded, OpenError, TemplatePlace};
+use super::loaded::{Loaded, LoadedFormat, OpenError, TemplatePlace};
 use super::message::{Done, Doubt, Effect, Message};
 use super::sample::{Origin, Sample};
 use super::state::Workbench;
@@ -23,7 +23,7 @@ use unjinja::{
     OnMalformed, OwnedEvent, ParserOptions, ResponseParser, ResponseTemplate, Tools, json,
 };
 use unjinja_replay::Chunking;
-use unjinja_replay::{EventKind, Place, Replay, Seen};
+use unjinja_replay::{EventKind, Position, Replay, Seen};
 
 const TEMPLATES: &[&str] = &[
     r#"{"start_anchor": "A:", "defaults": {"role": "assistant", "calls": []}, "fields": {
@@ -42,7 +42,7 @@ const TEMPLATES: &[&str] = &[
 ];
 
 /// What a chat template says.
-static FORMAT: LazyLock<Arc<Format>> = LazyLock::new(|| {
+static FORMAT: LazyLock<Arc<LoadedFormat>> = LazyLock::new(|| {
     let loaded = Target::new("../examples/chat_template.jinja").load(None);
     let format = loaded.ok().and_then(|loaded| loaded.format);
     format.expect("the gallery has it")
@@ -265,7 +265,7 @@ fn happens(workbench: &mut Workbench, message: Message) {
     }
 }
 
-fn is_within(replay: &Replay, place: Place) -> bool {
+fn is_within(replay: &Replay, place: Position) -> bool {
     let last = replay.last();
     place.fed <= last.fed
         && place.events <= last.events
@@ -280,7 +280,7 @@ fn read(template: &ResponseTemplate, case: &Case, chunking: Chunking) -> Replay 
 }
 
 /// All places of a text: where chunks have been fed, and where events have been reported.
-fn places(replay: &Replay) -> (Vec<Place>, Vec<Place>) {
+fn places(replay: &Replay) -> (Vec<Position>, Vec<Position>) {
     let mut chunks = vec![replay.first()];
     let mut events = vec![replay.first()];
     while chunks.last() != Some(&replay.last()) {

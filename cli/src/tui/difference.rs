@@ -4,10 +4,10 @@ use unjinja::check::Expected;
 use unjinja::response::Field;
 use unjinja::{Object, Value};
 
-use unjinja_replay::{Against, EventKind, Place, Replay};
+use unjinja_replay::{Against, EventKind, Position, Replay};
 
 /// The first place where it shows that what comes out is not what was expected; none if it is.
-pub(crate) fn first_difference(replay: &Replay, expected: &Expected) -> Option<Place> {
+pub(crate) fn first_difference(replay: &Replay, expected: &Expected) -> Option<Position> {
     let events = expected.events.as_ref();
     let by_events = events.and_then(|events| {
         let other = other_event(replay, events)?;
@@ -28,7 +28,7 @@ pub(crate) fn first_difference(replay: &Replay, expected: &Expected) -> Option<P
 }
 
 /// The place from which on the stream means something else than the whole text; none if it never does.
-pub(crate) fn departure_from_whole(replay: &Replay) -> Option<Place> {
+pub(crate) fn departure_from_whole(replay: &Replay) -> Option<Position> {
     if let Some(byte) = replay.departs_at() {
         return Some(replay.at_byte(byte));
     }
@@ -39,7 +39,7 @@ pub(crate) fn departure_from_whole(replay: &Replay) -> Option<Place> {
     place.or(Some(replay.last()))
 }
 
-fn first_malformed(replay: &Replay) -> Place {
+fn first_malformed(replay: &Replay) -> Position {
     let all = replay.events(replay.last());
     let malformed = all
         .iter()
@@ -52,7 +52,7 @@ fn first_other_field(
     message: &Object,
     expected: &Object,
     against: Against,
-) -> Option<Place> {
+) -> Option<Position> {
     let new = message
         .keys()
         .filter(|key| expected.get_json_string(key).is_none());
@@ -77,7 +77,7 @@ fn place_in_field(
     actual: Option<&Value>,
     expected: Option<&Value>,
     against: Against,
-) -> Option<Place> {
+) -> Option<Position> {
     let closes = replay.closes_of(field);
     let repeats = |field: &Field| field.repeats() && field.join().is_none();
     if replay.template().field(field).is_some_and(repeats) {

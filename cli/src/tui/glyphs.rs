@@ -24,12 +24,12 @@ pub(super) struct Glyph<'t> {
     pub(super) shown: Cow<'t, str>,
     /// How many cells it takes, at least one.
     pub(super) width: u16,
-    pub(super) kind: Kind,
+    pub(super) kind: GlyphKind,
 }
 
 /// What a glyph is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum GlyphKind {
     /// A character as itself, with the marks on it.
     Plain,
     /// A line feed.
@@ -41,7 +41,7 @@ pub(super) enum Kind {
 }
 
 impl<'t> Glyph<'t> {
-    pub(super) fn new(span: Range<usize>, kind: Kind, shown: impl Into<Cow<'t, str>>) -> Self {
+    pub(super) fn new(span: Range<usize>, kind: GlyphKind, shown: impl Into<Cow<'t, str>>) -> Self {
         let shown = shown.into();
         let width = shown.cell_width();
         Glyph {
@@ -89,12 +89,12 @@ impl<'t> Iterator for Glyphs<'t> {
         self.is_crowded = is_crowded || marks == MARKS;
         Some(match sort {
             Sort::Control => control(span, first),
-            Sort::Shown => Glyph::new(span, Kind::Plain, taken),
+            Sort::Shown => Glyph::new(span, GlyphKind::Plain, taken),
             Sort::Mark if !is_crowded => {
-                Glyph::new(span, Kind::Escaped, format!("{CIRCLE}{taken}"))
+                Glyph::new(span, GlyphKind::Escaped, format!("{CIRCLE}{taken}"))
             }
             Sort::Mark | Sort::Hidden => {
-                Glyph::new(span, Kind::Escaped, first.escape_unicode().to_string())
+                Glyph::new(span, GlyphKind::Escaped, first.escape_unicode().to_string())
             }
         })
     }
@@ -120,10 +120,10 @@ fn control(span: Range<usize>, c: char) -> Glyph<'static> {
     const PICTURES: &str = "␀␁␂␃␄␅␆␇␈␉␊␋␌␍␎␏␐␑␒␓␔␕␖␗␘␙␚␛␜␝␞␟";
     let size = '␀'.len_utf8();
     let (kind, shown) = match c {
-        '\n' => (Kind::LineEnd, "⏎"),
-        '\t' => (Kind::Tab, "→"),
-        '\u{7f}' => (Kind::Escaped, "␡"),
-        c => (Kind::Escaped, &PICTURES[size * c as usize..][..size]),
+        '\n' => (GlyphKind::LineEnd, "⏎"),
+        '\t' => (GlyphKind::Tab, "→"),
+        '\u{7f}' => (GlyphKind::Escaped, "␡"),
+        c => (GlyphKind::Escaped, &PICTURES[size * c as usize..][..size]),
     };
     Glyph::new(span, kind, shown)
 }

@@ -29,7 +29,7 @@ pub struct Loaded {
     /// The texts of the files that were opened.
     pub samples: Vec<Sample>,
     /// What the chat template says, if there is one.
-    pub format: Option<Arc<Format>>,
+    pub format: Option<Arc<LoadedFormat>>,
     /// The conversations that were opened: one that the chat template has rendered, or those of a fixture.
     pub conversations: Vec<Arc<OpenedConversation>>,
     /// The texts that are single tokens of the model, as far as files beside the template say so.
@@ -71,7 +71,7 @@ impl TemplatePlace {
 /// What a chat template says of a format.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
-pub struct Format {
+pub struct LoadedFormat {
     /// The chat template, for people.
     pub name: String,
     /// The findings.

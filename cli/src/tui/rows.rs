@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use memchr::memrchr;
 
-use super::glyphs::{Glyph, Kind, glyphs, place_before};
+use super::glyphs::{Glyph, GlyphKind, glyphs, place_before};
 
 /// How many bytes of a line a block has.
 const BLOCK: usize = 4096;
@@ -135,7 +135,7 @@ impl<'t> Rows<'t> {
         for glyph in glyphs(&self.text[start..block_end], start) {
             let glyph = match glyph.width <= self.width {
                 true => glyph,
-                false => Glyph::new(glyph.span, Kind::Escaped, ELLIPSIS),
+                false => Glyph::new(glyph.span, GlyphKind::Escaped, ELLIPSIS),
             };
             let is_space = glyph.shown == " ";
             let Some(placed) = Placed::new(glyph.clone(), column, self.width) else {
@@ -150,7 +150,7 @@ impl<'t> Rows<'t> {
             };
             column = placed.end();
             row.span.end = placed.glyph.span.end;
-            let is_last = placed.glyph.kind == Kind::LineEnd;
+            let is_last = placed.glyph.kind == GlyphKind::LineEnd;
             row.glyphs.push(placed);
             if is_last {
                 break;
@@ -188,9 +188,9 @@ impl<'t> Placed<'t> {
     /// A glyph at a column, if that many cells have room for it.
     fn new(mut glyph: Glyph<'t>, column: u16, cells: u16) -> Option<Self> {
         let room = cells - column;
-        if glyph.kind == Kind::Tab && room > 0 {
+        if glyph.kind == GlyphKind::Tab && room > 0 {
             let width = (TAB - column % TAB).min(room);
-            glyph = Glyph::new(glyph.span, Kind::Tab, tab(width));
+            glyph = Glyph::new(glyph.span, GlyphKind::Tab, tab(width));
         }
         (glyph.width <= room).then_some(Placed { glyph, column })
     }
@@ -221,7 +221,7 @@ pub(super) fn one_line(text: &str, width: u16) -> Vec<Placed<'_>> {
         }
         let rest = line.last().map_or(0, |placed| placed.glyph.span.end)..text.len();
         line.extend(Placed::new(
-            Glyph::new(rest, Kind::Escaped, ELLIPSIS),
+            Glyph::new(rest, GlyphKind::Escaped, ELLIPSIS),
             end(&line),
             width,
         ));

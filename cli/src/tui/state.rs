@@ -9,13 +9,13 @@ use unjinja::{ResponseTemplate, Tools};
 
 use super::conversation::OpenedConversation;
 use super::layout::{Areas, Pane};
-use super::loaded::{Format, Loaded, OpenError, TemplatePlace};
+use super::loaded::{Loaded, LoadedFormat, OpenError, TemplatePlace};
 use super::message::{Effect, FileChange, Keep};
 use super::sample::{Origin, Sample, Verdict};
 use super::style::Styles;
 use super::tokens::ModelTokens;
 use unjinja_replay::Chunking;
-use unjinja_replay::{Place, Replay, Spot, Waiting};
+use unjinja_replay::{Position, Replay, Spot, Waiting};
 
 /// So much of a text is read at once while a key waits for an answer, in bytes and what feeding takes
 /// besides.
@@ -43,7 +43,7 @@ pub struct Workbench {
     pub(crate) adopted: Option<PathBuf>,
     /// The number of the candidate in use, where the template was derived.
     pub(crate) candidate: Option<usize>,
-    pub(crate) format: Option<Arc<Format>>,
+    pub(crate) format: Option<Arc<LoadedFormat>>,
     pub(crate) conversations: Vec<Arc<OpenedConversation>>,
     /// Why the files that were opened can't be loaded any more: what was there before stays in use.
     pub(crate) trouble: Option<OpenError>,
@@ -69,7 +69,7 @@ pub struct Workbench {
     pub(crate) replay: Replay,
     /// The one before, which takes a while to be freed.
     pub(crate) outworn: Option<Replay>,
-    pub(crate) at: Place,
+    pub(crate) at: Position,
     /// Where to go as soon as so much has been read.
     pub(crate) goal: Option<Goal>,
     /// Where the stream was when the text was cut otherwise: cut again, it is still the place.
@@ -94,7 +94,7 @@ pub struct Workbench {
     pub(crate) overlay: Option<Overlay>,
     pub(crate) search: Option<String>,
     /// Where the stream was when the search began that is being typed, and what was searched for.
-    pub(crate) before_search: Option<(Place, Option<String>)>,
+    pub(crate) before_search: Option<(Position, Option<String>)>,
     /// What has been found of what is being typed.
     pub(crate) found: Found,
     pub(crate) notice: Option<Notice>,

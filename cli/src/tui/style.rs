@@ -2,7 +2,7 @@
 
 use ratatui::style::{Color, Modifier, Style};
 
-use unjinja_replay::Part;
+use unjinja_replay::SegmentKind;
 
 /// The colours of fields, in their order.
 const FIELDS: [Color; 6] = [
@@ -34,16 +34,18 @@ impl Styles {
     }
 
     /// A piece of the text.
-    pub(crate) fn part(self, part: Part, field: Option<u16>) -> Style {
+    pub(crate) fn part(self, part: SegmentKind, field: Option<u16>) -> Style {
         let colour = field.map(|number| FIELDS[number as usize % FIELDS.len()]);
         match (part, colour) {
-            (Part::Body, Some(colour)) => self.coloured(Style::new(), colour),
-            (Part::Open | Part::Close, Some(colour)) if self.colours => Style::new()
+            (SegmentKind::Body, Some(colour)) => self.coloured(Style::new(), colour),
+            (SegmentKind::Open | SegmentKind::Close, Some(colour)) if self.colours => Style::new()
                 .fg(Color::Black)
                 .bg(colour)
                 .add_modifier(Modifier::BOLD),
-            (Part::Open | Part::Close, _) => Style::new().add_modifier(Modifier::BOLD),
-            (Part::Skipped | Part::Body, _) => {
+            (SegmentKind::Open | SegmentKind::Close, _) => {
+                Style::new().add_modifier(Modifier::BOLD)
+            }
+            (SegmentKind::Skipped | SegmentKind::Body, _) => {
                 let crossed = Modifier::CROSSED_OUT | Modifier::DIM;
                 self.coloured(Style::new(), Color::Gray)
                     .add_modifier(crossed)

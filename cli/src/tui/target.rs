@@ -6,7 +6,7 @@ use std::sync::Arc;
 use unjinja::analysis::Findings;
 use unjinja::chat_template::{ChatTemplate, LoadError, LoadOptions, Source};
 use unjinja::check::{Fixture, FixtureError, is_fixture};
-use unjinja::derive::{Derivation, DeriveOptions, Recovery, Row};
+use unjinja::derive::{Derivation, DeriveOptions, ProofRow, Recovery};
 use unjinja::files::read_text;
 use unjinja::lint::{LintOptions, lint_chat_template};
 use unjinja::response_schema::ResponseSchema;
@@ -14,7 +14,7 @@ use unjinja::{Diagnostic, Object, Position, ResponseTemplate, TemplateError, Val
 use unjinja_replay::cases;
 
 use super::conversation::OpenedConversation;
-use super::loaded::{Format, Loaded, OpenError, Outlier, TemplatePlace};
+use super::loaded::{Loaded, LoadedFormat, OpenError, Outlier, TemplatePlace};
 use super::sample::{LEFT_OUT, Origin, Remark, Sample};
 use crate::options::option_name;
 use crate::tokenizer::Tokenizer;
@@ -46,7 +46,7 @@ pub struct Target {
 }
 
 /// What a source turns out to be.
-enum Kind {
+enum SourceKind {
     Fixture(PathBuf),
     /// A file with a response template in it.
     Template(PathBuf),
@@ -78,16 +78,16 @@ impl Target {
     /// If it can't be read, or is not valid, or nothing can be derived from it.
     pub fn load(&self, adopted: Option<&Path>) -> Result<Loaded, OpenError> {
         let kind = self.kind();
-        if self.conversation.is_some() && !matches!(kind, Kind::ChatTemplate) {
+        if self.conversation.is_some() && !matches!(kind, SourceKind::ChatTemplate) {
             return Err(OpenError::plain(format!(
                 "{}: a conversation is read with a chat template, and this is none",
                 self.source
             )));
         }
         let mut loaded = match kind {
-            Kind::Fixture(path) => self.fixture(&path)?,
-            Kind::Template(path) => self.template(&path)?,
-            Kind::ChatTemplate => self.chat_template()?,
+            SourceKind::Fixture(path) => self.fixture(&path)?,
+            SourceKind::Template(path) => self.template(&path)?,
+            SourceKind::ChatTemplate => self.chat_template()?,
         };
         match self.tokenizer() {
             Ok(tokenizer) => loaded.tokenizer = tokenizer.map(Arc::new),
@@ -100,37 +100,37 @@ impl Target {
         Ok(loaded)
     }
 
-    fn kind(&self) -> Kind {
+    fn kind(&self) -> SourceKind {
         let Ok(Source::Path(path)) = Source::parse(&self.source) else {
             // A file that has vanished, or whose name is misspelled.
             let path = PathBuf::from(&self.source);
             return match self.source.ends_with(".json") {
-                _ if is_fixture(&path) || is_yaml(&path) => Kind::Fixture(path),
-                true => Kind::Template(path),
-                false => Kind::ChatTemplate,
+                _ if is_fixture(&path) || is_yaml(&path) => SourceKind::Fixture(path),
+                true => SourceKind::Template(path),
+                false => SourceKind::ChatTemplate,
             };
         };
         if path.is_file() && (is_fixture(&path) || is_yaml(&path)) {
-            return Kind::Fixture(path);
+            return SourceKind::Fixture(path);
         }
         let file = match path.is_dir() {
             true => path.join("tokenizer_config.json"),
             false => path,
         };
         if file.extension().is_none_or(|extension| extension != "json") {
-            return Kind::ChatTemplate;
+            return SourceKind::ChatTemplate;
         }
         // What can't be read is reported by whoever reads it in the end.
         let Ok(text) = read_text(&file, MAX_FILE) else {
-            return Kind::ChatTemplate;
+            return SourceKind::ChatTemplate;
         };
         let has_cases = json::read(&text).is_ok_and(|value| value.get("cases").is_some());
         match ResponseTemplate::find_in(&text) {
-            _ if has_cases => Kind::Fixture(file),
-            Ok(_) => Kind::Template(file),
+            _ if has_cases => SourceKind::Fixture(file),
+            Ok(_) => SourceKind::Template(file),
             // Reading it says why a response schema can't be replayed.
-            Err(_) if ResponseSchema::find_in(&text) == Some("") => Kind::Template(file),
-            Err(_) => Kind::ChatTemplate,
+            Err(_) if ResponseSchema::find_in(&text) == Some("") => SourceKind::Template(file),
+            Err(_) => SourceKind::ChatTemplate,
         }
     }
 
@@ -213,7 +213,7 @@ impl Target {
         })
     }
 
-    fn derived(&self, chat: &ChatTemplate) -> Result<(Derivation, Format), OpenError> {
+    fn derived(&self, chat: &ChatTemplate) -> Result<(Derivation, LoadedFormat), OpenError> {
         let fail = |error: String| OpenError::plain(format!("{}: {error}", chat.name));
         let derived = Derivation::with_candidates(chat, &self.derive);
         let (derivation, candidates) = derived.map_err(|error| fail(error.explain(option_name)))?;
@@ -221,7 +221,7 @@ impl Target {
         let (findings, evidence) = found.map_err(|error| fail(error.to_string()))?;
         let linting = LintOptions::default().base(self.derive.base.clone());
         let complaints = lint_chat_template(chat, &linting);
-        let format = Format {
+        let format = LoadedFormat {
             name: chat.name.clone(),
             complaints: complaints.map_err(|error| fail(error.to_string()))?,
             statements: findings.statements(),
@@ -340,7 +340,7 @@ fn outliers(derivation: &Derivation) -> Vec<Outlier> {
 }
 
 /// A rendering that does not mean all of what was said.
-fn outlier(row: &Row, derivation: &Derivation) -> Option<Outlier> {
+fn outlier(row: &ProofRow, derivation: &Derivation) -> Option<Outlier> {
     let (kind, why, lost) = match &row.recovery {
         Recovery::LostByTemplate(lost) => {
             let why = format!("the chat template does not write {}", lost.join(", "));

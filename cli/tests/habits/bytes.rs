@@ -2,7 +2,7 @@
 
 use insta::assert_snapshot;
 
-use crate::habits::program::{Outcome, Place};
+use crate::habits::program::{Folder, Outcome};
 
 fn shown(outcome: &Outcome) -> String {
     let told: String = outcome
@@ -15,7 +15,7 @@ fn shown(outcome: &Outcome) -> String {
 
 #[test]
 fn open_regions_close_and_the_message_comes_out() {
-    let place = Place::new();
+    let place = Folder::new();
     let arguments = "parse -t template.json --events";
     assert_snapshot!(shown(&place.run_with(arguments, b"<call>1</call>caf\xe9 and more")), @r#"
     {"type":"region_open","field":"calls"}
@@ -40,7 +40,7 @@ fn open_regions_close_and_the_message_comes_out() {
 
 #[test]
 fn a_region_that_is_cut_within_its_value_is_reported_too() {
-    let place = Place::new();
+    let place = Folder::new();
     let outcome = place.run_with("parse -t template.json", b"<call>{\"a\": \"\xff\"}</call>");
     assert_eq!(outcome.code, Some(2));
     let errors: Vec<&str> = outcome.stderr.lines().collect();
@@ -56,7 +56,7 @@ fn a_region_that_is_cut_within_its_value_is_reported_too() {
 
 #[test]
 fn it_can_be_read_on() {
-    let place = Place::new();
+    let place = Folder::new();
     let arguments = "parse -t template.json --lossy";
     assert_snapshot!(shown(&place.run_with(arguments, b"caf\xe9, th\xe9<end>")), @r#"
     {

@@ -1,10 +1,10 @@
 //! Colours: where people look, and where they are asked for.
 
-use crate::habits::program::{Place, finish};
+use crate::habits::program::{Folder, finish};
 
 #[test]
 fn they_are_there_on_demand_only() {
-    let place = Place::new();
+    let place = Folder::new();
     place.write(
         "worse.json",
         r#"{"start_anchor": "<bot>", "fields": {"content": {"close_pattern": "x*"}}}"#,

@@ -1,10 +1,10 @@
 //! Every exit code that the README's table names.
 
-use crate::habits::program::{CHAT_TEMPLATE, Place};
+use crate::habits::program::{CHAT_TEMPLATE, Folder};
 
 #[test]
 fn each_means_what_the_table_says() {
-    let place = Place::new();
+    let place = Folder::new();
     place.write("messages.json", r#"[{"role": "user", "content": "Hi"}]"#);
     place.write("broken.json", "{");
     place.write("refused.json", r#"{"start_anchor": "A:"}"#);

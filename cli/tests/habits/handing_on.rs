@@ -1,6 +1,6 @@
 //! `unjinja report`: what is handed on to a maintainer, and what is not.
 
-use crate::habits::program::{CHAT_TEMPLATE, Outcome, Place, finish};
+use crate::habits::program::{CHAT_TEMPLATE, Folder, Outcome, finish};
 
 /// Nothing tells what is a thought of it.
 const LOSSY: &str = "{#- by marguerite@example.org, in /home/marguerite/models -#}\
@@ -9,7 +9,7 @@ const LOSSY: &str = "{#- by marguerite@example.org, in /home/marguerite/models -
     {%- endfor %}{%- if add_generation_prompt %}{{ '<assistant>' }}{% endif %}";
 
 /// Runs the program as somebody with a name, a home and a token.
-fn run(place: &Place, arguments: &str) -> Outcome {
+fn run(place: &Folder, arguments: &str) -> Outcome {
     let mut command = place.command(arguments);
     command
         .env("HOME", "/home/marguerite")
@@ -20,7 +20,7 @@ fn run(place: &Place, arguments: &str) -> Outcome {
 
 #[test]
 fn a_report_has_all_that_a_maintainer_needs() {
-    let place = Place::new();
+    let place = Folder::new();
     place.write("secret-model/chat_template.jinja", LOSSY);
     let outcome = run(
         &place,
@@ -48,7 +48,7 @@ fn a_report_has_all_that_a_maintainer_needs() {
 
 #[test]
 fn what_is_private_is_not_in_it() {
-    let place = Place::new();
+    let place = Folder::new();
     let told = LOSSY.replace("by marg", "a-token-of-no-known-kind, by marg");
     place.write("secret-model/chat_template.jinja", told);
     let path = place.at("secret-model").display().to_string();
@@ -75,7 +75,7 @@ fn what_is_private_is_not_in_it() {
 
 #[test]
 fn what_cannot_be_derived_is_reported_with_its_reason() {
-    let place = Place::new();
+    let place = Folder::new();
     for (name, template, part) in [
         ("invalid.jinja", "{% if %}", "unexpected end of block"),
         ("turnless.jinja", "constant", "\n## Nothing is derived\n"),
@@ -98,7 +98,7 @@ fn what_cannot_be_derived_is_reported_with_its_reason() {
 /// A text with fences in it does not end the section that it stands in.
 #[test]
 fn fences_are_longer_than_those_within() {
-    let place = Place::new();
+    let place = Folder::new();
     place.write("fenced.jinja", format!("{CHAT_TEMPLATE}{{# ````` #}}"));
     let report = run(&place, "report fenced.jinja -o -").stdout;
     assert!(report.contains("\n``````jinja\n"), "{report}");
@@ -107,7 +107,7 @@ fn fences_are_longer_than_those_within() {
 
 #[test]
 fn nothing_is_written_unasked() {
-    let place = Place::new();
+    let place = Folder::new();
     let error = place.error("report chat.jinja");
     assert_eq!(
         error,

@@ -2,10 +2,10 @@
 
 use std::io::Write;
 
-use crate::habits::program::Place;
+use crate::habits::program::Folder;
 
 /// The exit code of a command whose output nobody reads.
-fn unread(place: &Place, arguments: &str, stdin: &str) -> Option<i32> {
+fn unread(place: &Folder, arguments: &str, stdin: &str) -> Option<i32> {
     let mut child = place.command(arguments).spawn().unwrap();
     drop(child.stdout.take());
     let _ = child.stdin.take().unwrap().write_all(stdin.as_bytes());
@@ -17,7 +17,7 @@ fn unread(place: &Place, arguments: &str, stdin: &str) -> Option<i32> {
 
 #[test]
 fn what_was_found_decides() {
-    let place = Place::new();
+    let place = Folder::new();
     place.write(
         "bad.fixture.yaml",
         "response_template: template.json\ncases:\n  - name: one\n    output: Hi<end>\n    \

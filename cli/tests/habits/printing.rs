@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 #[cfg(unix)]
-use crate::habits::program::Place;
+use crate::habits::program::Folder;
 use crate::support::root::root;
 
 /// What writes to the program's outputs.
@@ -53,7 +53,7 @@ fn nothing_prints_past_the_file_that_escapes() {
 #[cfg(unix)]
 #[test]
 fn an_output_that_never_ends_is_refused() {
-    let outcome = Place::new().run("parse -t template.json /dev/zero");
+    let outcome = Folder::new().run("parse -t template.json /dev/zero");
     assert_eq!(outcome.code, Some(2));
     let refusal = "/dev/zero: the output is larger than 64 MiB";
     assert!(outcome.stderr.contains(refusal), "{}", outcome.stderr);

@@ -2,7 +2,7 @@
 
 use unjinja::{Value, json};
 
-use crate::habits::program::Place;
+use crate::habits::program::Folder;
 
 const FOREIGN: &str = r#"{
   "start_anchor": "<bot>",
@@ -17,8 +17,8 @@ const FOREIGN: &str = r#"{
 "#;
 
 /// A place with the template above, and one more of a format with reasoning.
-fn place() -> Place {
-    let place = Place::new();
+fn place() -> Folder {
+    let place = Folder::new();
     place.write("foreign.json", FOREIGN);
     place.write(
         "thinks.jinja",
@@ -182,7 +182,7 @@ fn derive_takes_the_name_that_suits_all() {
 
 #[test]
 fn profiles_are_listed_with_their_sources() {
-    let place = Place::new();
+    let place = Folder::new();
     let people = place.run("port --list").stdout;
     let programs = json::read(&place.run("port --list --format json").stdout).unwrap();
     for profile in programs.as_array().unwrap() {

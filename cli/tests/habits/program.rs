@@ -21,7 +21,7 @@ pub const CHAT_TEMPLATE: &str = "{%- for m in messages %}{{ '<' + m.role + '>' +
     {%- endfor %}{%- if add_generation_prompt %}{{ '<assistant>' }}{% endif %}";
 
 /// A folder with a response template, a chat template, and a fixture that passes.
-pub struct Place(TempDir);
+pub struct Folder(TempDir);
 
 /// What came of running the program.
 #[derive(Debug)]
@@ -31,9 +31,9 @@ pub struct Outcome {
     pub code: Option<i32>,
 }
 
-impl Place {
-    pub fn new() -> Place {
-        let place = Place(tempfile::tempdir().unwrap());
+impl Folder {
+    pub fn new() -> Folder {
+        let place = Folder(tempfile::tempdir().unwrap());
         place.write("template.json", RESPONSE_TEMPLATE);
         place.write("chat.jinja", CHAT_TEMPLATE);
         place.write(

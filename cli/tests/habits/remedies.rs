@@ -1,10 +1,10 @@
 //! What errors advise, and that it helps.
 
-use crate::habits::program::Place;
+use crate::habits::program::Folder;
 
 #[test]
 fn an_empty_file_is_called_so() {
-    let place = Place::new();
+    let place = Folder::new();
     place.write("empty.jinja", "\n");
     place.write("comment.jinja", "{# nothing #}");
     assert_eq!(
@@ -21,7 +21,7 @@ fn an_empty_file_is_called_so() {
 
 #[test]
 fn a_time_is_shown_how_to_be_written() {
-    let place = Place::new();
+    let place = Folder::new();
     let error = place.error("derive chat.jinja --now yesterday");
     let told = "invalid value 'yesterday' for '--now <TIME>': this is not a time: write it as ";
     let time = error.strip_prefix(told).unwrap().lines().next().unwrap();
@@ -33,7 +33,7 @@ fn a_time_is_shown_how_to_be_written() {
 
 #[test]
 fn a_template_that_is_not_valid_is_called_so() {
-    let place = Place::new();
+    let place = Folder::new();
     place.write("bad.jinja", "{% if %}");
     place.write("picky.jinja", "{{ raise_exception('no') }}");
     for command in [
@@ -65,7 +65,7 @@ fn a_template_that_is_not_valid_is_called_so() {
 
 #[test]
 fn a_byte_order_mark_is_not_in_the_way() {
-    let place = Place::new();
+    let place = Folder::new();
     let mark = "\u{feff}";
     place.write(
         "messages.json",
@@ -98,7 +98,7 @@ fn a_byte_order_mark_is_not_in_the_way() {
 
 #[test]
 fn a_mistake_in_the_settings_is_theirs() {
-    let place = Place::new();
+    let place = Folder::new();
     for (paths, told) in [
         (
             "none",
@@ -120,7 +120,7 @@ fn a_mistake_in_the_settings_is_theirs() {
 
 #[test]
 fn a_fixture_is_not_taken_for_a_response_template() {
-    let place = Place::new();
+    let place = Folder::new();
     let told = "good.fixture.yaml: this is a fixture: check it with `unjinja check`, and give the response \
         template that it names here";
     assert_eq!(place.error("parse -t good.fixture.yaml"), told);
@@ -142,7 +142,7 @@ fn a_fixture_is_not_taken_for_a_response_template() {
 
 #[test]
 fn a_key_that_is_null_is_no_key() {
-    let place = Place::new();
+    let place = Folder::new();
     place.write(
         "config.json",
         r#"{"chat_template": null, "response_template": null}"#,
@@ -169,7 +169,7 @@ fn a_key_that_is_null_is_no_key() {
 #[cfg(unix)]
 #[test]
 fn what_can_not_be_looked_at_is_not_called_missing() {
-    let place = Place::new();
+    let place = Folder::new();
     std::os::unix::fs::symlink("circle", place.at("circle")).unwrap();
     std::fs::create_dir(place.at("model")).unwrap();
     let config = place.at("model/tokenizer_config.json");

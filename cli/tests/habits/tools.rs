@@ -1,6 +1,6 @@
 //! Tools, and all else that a batch is given, meet the same demands by themselves and in a line.
 
-use crate::habits::program::Place;
+use crate::habits::program::Folder;
 
 const CALLS: &str = r#"{"start_anchor": "A:", "fields": {"calls": {
     "open_pattern": "<call (?P<name>\\w+)>", "close": "</call>", "repeats": true, "content": "kv-lines",
@@ -8,7 +8,7 @@ const CALLS: &str = r#"{"start_anchor": "A:", "fields": {"calls": {
 
 #[test]
 fn shapes_of_tools_are_understood_or_reported() {
-    let place = Place::new();
+    let place = Folder::new();
     place.write("calls.json", CALLS);
     let schema = r#"{"properties": {"n": {"type": "integer"}}}"#;
     let untyped = "it has no `name`";
@@ -68,7 +68,7 @@ fn shapes_of_tools_are_understood_or_reported() {
 
 #[test]
 fn what_is_no_list_is_refused() {
-    let place = Place::new();
+    let place = Folder::new();
     place.write("calls.json", CALLS);
     place.write("map.json", r#"{"f": {"parameters": {}}}"#);
     let refusal = "expected a list of tools, found an object: write each as";
@@ -85,7 +85,7 @@ fn what_is_no_list_is_refused() {
 
 #[test]
 fn lines_are_warned_of_as_single_outputs_are() {
-    let place = Place::new();
+    let place = Folder::new();
     let lines = [
         r#"{"id": 1, "text": ""}"#,
         r#"{"id": 2, "text": "a<end>b<end>"}"#,
@@ -105,7 +105,7 @@ fn lines_are_warned_of_as_single_outputs_are() {
 
 #[test]
 fn lines_to_be_rendered_are_not_read_laxly() {
-    let place = Place::new();
+    let place = Folder::new();
     for (line, error) in [
         (
             r#""messages": [], "kwargs": []"#,

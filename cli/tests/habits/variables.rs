@@ -1,10 +1,10 @@
 //! Variables of chat templates, wherever one is rendered.
 
-use crate::habits::program::{CHAT_TEMPLATE, Place};
+use crate::habits::program::{CHAT_TEMPLATE, Folder};
 
 #[test]
 fn every_command_that_renders_takes_them() {
-    let place = Place::new();
+    let place = Folder::new();
     let wanting = "{% if style is not defined or style.kind != 'plain' %}{{ raise_exception('which style?') }}\
         {% endif %}";
     place.write("wanting.jinja", format!("{wanting}{CHAT_TEMPLATE}"));
@@ -36,7 +36,7 @@ fn every_command_that_renders_takes_them() {
 
 #[test]
 fn one_without_a_value_is_refused() {
-    let place = Place::new();
+    let place = Folder::new();
     let error = place.error("derive chat.jinja --var thinking");
     assert!(
         error.starts_with(
@@ -48,7 +48,7 @@ fn one_without_a_value_is_refused() {
 
 #[test]
 fn a_fixture_has_no_key_for_them() {
-    let place = Place::new();
+    let place = Folder::new();
     let error = place.error("new chat.jinja --derive --var a=1");
     assert!(
         error.starts_with("`--derive` can't be combined with `--var`"),

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::habits::program::{CHAT_TEMPLATE, Place};
+use crate::habits::program::{CHAT_TEMPLATE, Folder};
 
 const THERE: &str =
     "the file already exists: choose another with `-o FILE`, or replace it with `--force`";
@@ -20,7 +20,7 @@ const COMMANDS: [(&str, &str); 5] = [
 #[test]
 fn what_is_there_is_replaced_by_force_only() {
     for (command, file) in COMMANDS {
-        let place = Place::new();
+        let place = Folder::new();
         let command = command.replace("FILE", file);
         assert_eq!(place.run(&command).code, Some(0), "{command}");
         let made = place.read(file);
@@ -40,7 +40,7 @@ fn what_is_there_is_replaced_by_force_only() {
 
 #[test]
 fn nobody_is_asked_for_what_cannot_be_done() {
-    let place = Place::new();
+    let place = Folder::new();
     place.write("unjinja-report.md", "mine");
     let error = place.error("report chat.jinja");
     assert_eq!(error, format!("unjinja-report.md: {THERE}"));
@@ -49,7 +49,7 @@ fn nobody_is_asked_for_what_cannot_be_done() {
 
 #[test]
 fn no_source_is_replaced_whatever_it_is_called() {
-    let place = Place::new();
+    let place = Folder::new();
     let config = unjinja::Object::from_iter([("chat_template", CHAT_TEMPLATE)]);
     let config = unjinja::json::write(&config.into());
     place.write("tokenizer_config.json", &config);
@@ -92,7 +92,7 @@ fn no_source_is_replaced_whatever_it_is_called() {
 
 #[test]
 fn a_dash_is_the_standard_output() {
-    let place = Place::new();
+    let place = Folder::new();
     let printed = place.run("derive -q chat.jinja").stdout;
     for output in ["-", "/dev/stdout"] {
         let run = |command: &str| place.run(&format!("{command} -o {output}"));
@@ -112,7 +112,7 @@ fn a_dash_is_the_standard_output() {
 
 #[test]
 fn folders_are_made() {
-    let place = Place::new();
+    let place = Folder::new();
     for (command, file) in [
         (
             "derive -q chat.jinja -o some/where/t.json",

@@ -14,15 +14,15 @@ struct Step {
 }
 
 /// A part of the tour: what is opened, and what is done then.
-struct Part {
+struct TourStop {
     source: String,
     steps: Vec<Step>,
 }
 
-fn tour() -> Vec<Part> {
+fn tour() -> Vec<TourStop> {
     let path = root().join("docs/workbench.md");
     let text = std::fs::read_to_string(path).unwrap();
-    let mut parts: Vec<Part> = Vec::new();
+    let mut parts: Vec<TourStop> = Vec::new();
     let mut opened = None;
     let mut is_tour = false;
     for (number, line) in (1..).zip(text.lines()) {
@@ -32,7 +32,7 @@ fn tour() -> Vec<Part> {
             is_tour = true;
             let source = opened.take().expect("something is opened before");
             let steps = Vec::new();
-            parts.push(Part { source, steps });
+            parts.push(TourStop { source, steps });
         } else if !line.starts_with('|') {
             is_tour = false;
         } else if is_tour && !line.starts_with("|-") {

@@ -6,7 +6,7 @@ use crate::value::Value;
 
 use super::calls::{Plan, Source, arguments_text, id_of};
 use super::json_walk::{JsonWalk, Step};
-use super::region::{Known, Parts};
+use super::region::{CallPieces, Known};
 
 /// Follows the text of a region, and hands on the parts of its calls.
 #[derive(Debug, Clone)]
@@ -94,14 +94,14 @@ impl JsonCalls {
     }
 
     /// The region has opened: a single call may begin right there.
-    pub(super) fn open(&mut self, out: &mut Parts) {
+    pub(super) fn open(&mut self, out: &mut CallPieces) {
         if !self.plan.each {
             self.begin_if_known(out);
         }
     }
 
     /// Takes more of the text.
-    pub(super) fn feed(&mut self, text: &str, out: &mut Parts) {
+    pub(super) fn feed(&mut self, text: &str, out: &mut CallPieces) {
         if self.waits {
             if self.may_be_text {
                 self.held.push_str(text);
@@ -125,7 +125,7 @@ impl JsonCalls {
 
     /// The region has closed, and this is the value of its arguments: what is missing of those that
     /// have been begun.
-    pub(super) fn close(&mut self, arguments: Option<&Value>, out: &mut Parts) {
+    pub(super) fn close(&mut self, arguments: Option<&Value>, out: &mut CallPieces) {
         if self.sent == 0 {
             return self.hand_on(&arguments_text(arguments), out);
         }
@@ -150,7 +150,7 @@ impl JsonCalls {
         (self.begun, self.is_complete)
     }
 
-    fn follow(&mut self, text: &str, out: &mut Parts) {
+    fn follow(&mut self, text: &str, out: &mut CallPieces) {
         let (mut at, mut from) = (0, 0);
         while let Some(step) = self.walk.next(text, &mut at) {
             match step {
@@ -189,7 +189,7 @@ impl JsonCalls {
         }
     }
 
-    fn take(&mut self, text: &str, out: &mut Parts) {
+    fn take(&mut self, text: &str, out: &mut CallPieces) {
         match &mut self.doing {
             Doing::Nothing => {}
             Doing::Passing(_) => self.hand_on(text, out),
@@ -197,7 +197,7 @@ impl JsonCalls {
         }
     }
 
-    fn hand_on(&mut self, text: &str, out: &mut Parts) {
+    fn hand_on(&mut self, text: &str, out: &mut CallPieces) {
         if let (false, Some(call)) = (text.is_empty(), self.begun.checked_sub(1)) {
             self.sent += text.len();
             out.arguments(call, text);
@@ -209,7 +209,7 @@ impl JsonCalls {
         matches!(source, Some(Source::Path(path)) if self.walk.is_at(root, path))
     }
 
-    fn value_starts(&mut self, first: u8, out: &mut Parts) {
+    fn value_starts(&mut self, first: u8, out: &mut CallPieces) {
         let depth = self.walk.depth();
         match self.doing {
             Doing::Keeping { .. } => return,
@@ -271,13 +271,13 @@ impl JsonCalls {
         };
     }
 
-    fn call_starts(&mut self, out: &mut Parts) {
+    fn call_starts(&mut self, out: &mut CallPieces) {
         self.call = self.at_open.clone();
         self.has_begun = false;
         self.begin_if_known(out);
     }
 
-    fn begin_if_known(&mut self, out: &mut Parts) {
+    fn begin_if_known(&mut self, out: &mut CallPieces) {
         let (false, Some(name), Some(id)) = (self.has_begun, &self.call.name, &self.call.id) else {
             return;
         };
@@ -296,7 +296,7 @@ impl JsonCalls {
         self.is_complete = false;
     }
 
-    fn value_ends(&mut self, out: &mut Parts) {
+    fn value_ends(&mut self, out: &mut CallPieces) {
         let depth = self.walk.depth();
         match std::mem::replace(&mut self.doing, Doing::Nothing) {
             // What follows may yet show that it is text.
@@ -315,7 +315,7 @@ impl JsonCalls {
         }
     }
 
-    fn kept_ends(&mut self, what: Kept, text: &str, out: &mut Parts) {
+    fn kept_ends(&mut self, what: Kept, text: &str, out: &mut CallPieces) {
         let Ok(value) = json::read(text) else {
             self.waits = true;
             return;

@@ -13,7 +13,7 @@ pub(super) struct JsonDialect {
     language: Language,
     /// What stands around strings.
     quotes: Option<(String, String)>,
-    place: Place,
+    place: JsonPosition,
     /// The word that follows a brace or a comma, and may turn out to be a key.
     word: Option<String>,
     /// Text that is not translated yet.
@@ -24,7 +24,7 @@ pub(super) struct JsonDialect {
 
 /// Where in the text one is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum JsonPosition {
     Outside,
     /// Within the quotes of JSON.
     Quoted {
@@ -49,7 +49,7 @@ impl JsonDialect {
             unquoted_keys: args.unquoted_keys,
             language: args.language,
             quotes,
-            place: Place::Outside,
+            place: JsonPosition::Outside,
             word: None,
             held: String::new(),
             waits: false,
@@ -79,7 +79,7 @@ impl JsonDialect {
         let mut at = 0;
         while let Some(next) = text[at..].chars().next() {
             let rest = &text[at..];
-            if let (Place::String, Some((_, close))) = (self.place, &quotes) {
+            if let (JsonPosition::String, Some((_, close))) = (self.place, &quotes) {
                 let end = rest.find(close.as_str());
                 let length = match end {
                     Some(end) => end,
@@ -93,7 +93,7 @@ impl JsonDialect {
                 }
                 out.push('"');
                 at += close.len();
-                self.place = Place::Outside;
+                self.place = JsonPosition::Outside;
                 continue;
             }
             if let Some((open, close)) = &quotes {
@@ -101,7 +101,7 @@ impl JsonDialect {
                     break;
                 }
                 if let Some(string) = rest.strip_prefix(open.as_str()) {
-                    let is_quoted = self.place != Place::Outside;
+                    let is_quoted = self.place != JsonPosition::Outside;
                     if is_quoted && !is_last {
                         // Within quotes of JSON it is one only if it is closed.
                         self.waits = true;
@@ -115,7 +115,7 @@ impl JsonDialect {
                     out.push_str(&self.word.take().unwrap_or_default());
                     out.push('"');
                     at += open.len();
-                    self.place = Place::String;
+                    self.place = JsonPosition::String;
                     continue;
                 }
             }
@@ -148,13 +148,15 @@ impl JsonDialect {
         }
         out.push(next);
         self.place = match (self.place, next) {
-            (Place::Quoted { is_escaped: true }, _) => Place::Quoted { is_escaped: false },
-            (Place::Quoted { .. }, '\\') => Place::Quoted { is_escaped: true },
-            (Place::Quoted { .. }, '"') => Place::Outside,
-            (Place::Outside, '"') => Place::Quoted { is_escaped: false },
+            (JsonPosition::Quoted { is_escaped: true }, _) => {
+                JsonPosition::Quoted { is_escaped: false }
+            }
+            (JsonPosition::Quoted { .. }, '\\') => JsonPosition::Quoted { is_escaped: true },
+            (JsonPosition::Quoted { .. }, '"') => JsonPosition::Outside,
+            (JsonPosition::Outside, '"') => JsonPosition::Quoted { is_escaped: false },
             (place, _) => place,
         };
-        let may_be_key = self.place == Place::Outside || !is_free;
+        let may_be_key = self.place == JsonPosition::Outside || !is_free;
         if self.unquoted_keys && may_be_key && matches!(next, '{' | ',') {
             self.word = Some(String::new());
         }

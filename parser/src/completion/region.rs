@@ -19,7 +19,7 @@ pub(super) struct Known {
 
 /// A piece of a region's calls.
 #[derive(Debug)]
-pub(super) enum Part {
+pub(super) enum CallPiece {
     /// The next call of the region has begun.
     Begin { name: String, id: Option<String> },
     /// More of the arguments of a call, counted within the region.
@@ -28,11 +28,11 @@ pub(super) enum Part {
 
 /// The pieces that one piece of text has brought.
 #[derive(Debug, Default)]
-pub(super) struct Parts(pub(super) Vec<Part>);
+pub(super) struct CallPieces(pub(super) Vec<CallPiece>);
 
-impl Parts {
+impl CallPieces {
     pub(super) fn begin(&mut self, name: &str, id: Option<String>) {
-        self.0.push(Part::Begin {
+        self.0.push(CallPiece::Begin {
             name: name.to_owned(),
             id,
         });
@@ -41,11 +41,11 @@ impl Parts {
     pub(super) fn arguments(&mut self, call: usize, text: &str) {
         match self.0.last_mut() {
             // What comes at once is sent at once.
-            Some(Part::Arguments {
+            Some(CallPiece::Arguments {
                 call: last,
                 text: before,
             }) if *last == call => before.push_str(text),
-            _ => self.0.push(Part::Arguments {
+            _ => self.0.push(CallPiece::Arguments {
                 call,
                 text: text.to_owned(),
             }),
@@ -89,7 +89,7 @@ impl CallRegion {
         field: &Field,
         captures: &[Capture],
         typing: (&Tools, Language),
-        out: &mut Parts,
+        out: &mut CallPieces,
     ) -> CallRegion {
         let way = match Plan::of(field) {
             Some(plan) => Way::of(field, plan, captures, typing, out),
@@ -99,7 +99,7 @@ impl CallRegion {
     }
 
     /// Takes more of its text.
-    pub(super) fn feed(&mut self, field: &Field, text: &str, out: &mut Parts) {
+    pub(super) fn feed(&mut self, field: &Field, text: &str, out: &mut CallPieces) {
         match &mut self.way {
             Way::Json {
                 calls,
@@ -135,7 +135,7 @@ impl CallRegion {
     }
 
     /// The region has closed with a value: what has not come yet.
-    pub(super) fn close(&mut self, field: &Field, value: &Value, out: &mut Parts) {
+    pub(super) fn close(&mut self, field: &Field, value: &Value, out: &mut CallPieces) {
         if let Way::Json {
             calls,
             dialect: Some(dialect),
@@ -165,7 +165,7 @@ impl CallRegion {
         }
     }
 
-    fn read_entries(&mut self, field: &Field, text: &str, is_last: bool, out: &mut Parts) {
+    fn read_entries(&mut self, field: &Field, text: &str, is_last: bool, out: &mut CallPieces) {
         let Way::Entries {
             entries,
             tool,
@@ -194,7 +194,7 @@ impl CallRegion {
         *has_failed = read.is_err();
     }
 
-    fn end_entries(&mut self, out: &mut Parts) {
+    fn end_entries(&mut self, out: &mut CallPieces) {
         if let Way::Entries { is_empty, .. } = &self.way {
             out.arguments(0, if *is_empty { "{}" } else { "}" });
         }
@@ -207,7 +207,7 @@ impl Way {
         plan: Plan,
         captures: &[Capture],
         typing: (&Tools, Language),
-        out: &mut Parts,
+        out: &mut CallPieces,
     ) -> Way {
         let known = plan.known_at_open(captures);
         let path = match &plan.arguments {

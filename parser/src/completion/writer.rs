@@ -7,7 +7,7 @@ use crate::value::{Object, Value};
 use super::calls::{arguments_text, calls_of};
 use super::delta::Delta;
 use super::message::CompletionMessage;
-use super::region::{CallRegion, Part, Parts};
+use super::region::{CallPiece, CallPieces, CallRegion};
 use super::{CompletionOptions, REASONING};
 
 /// Turns events into deltas, and keeps the message that they make.
@@ -192,7 +192,7 @@ impl Writer {
         }
         if role == Role::Calls {
             let first = self.message.tool_calls.len();
-            let mut parts = Parts::default();
+            let mut parts = CallPieces::default();
             let typing = (&self.tools, self.template.language());
             let region = CallRegion::open(field, captures, typing, &mut parts);
             self.calls = Some((region, first));
@@ -202,7 +202,7 @@ impl Writer {
 
     fn text(&mut self, field: &Field, role: Role, text: &str, send: &mut impl FnMut(&Delta)) {
         if let Some((region, first)) = &mut self.calls {
-            let (mut parts, first) = (Parts::default(), *first);
+            let (mut parts, first) = (CallPieces::default(), *first);
             region.feed(field, text, &mut parts);
             self.send_parts(parts, first, send);
         } else if streams(field)
@@ -214,7 +214,7 @@ impl Writer {
 
     fn close(&mut self, field: &Field, role: Role, value: &Value, send: &mut impl FnMut(&Delta)) {
         if let Some((mut region, first)) = self.calls.take() {
-            let mut parts = Parts::default();
+            let mut parts = CallPieces::default();
             region.close(field, value, &mut parts);
             self.send_parts(parts, first, send);
         } else if !streams(field) {
@@ -234,11 +234,11 @@ impl Writer {
         }
     }
 
-    fn send_parts(&mut self, parts: Parts, first: usize, send: &mut impl FnMut(&Delta)) {
+    fn send_parts(&mut self, parts: CallPieces, first: usize, send: &mut impl FnMut(&Delta)) {
         for part in parts.0 {
             match part {
-                Part::Begin { name, id } => self.begin_call(&name, id, send),
-                Part::Arguments { call, text } => {
+                CallPiece::Begin { name, id } => self.begin_call(&name, id, send),
+                CallPiece::Arguments { call, text } => {
                     let index = first + call;
                     self.send(Delta::Arguments { index, text }, send);
                 }

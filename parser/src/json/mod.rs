@@ -42,7 +42,7 @@ use std::fmt;
 
 use crate::value::Value;
 
-use reader::{Reader, Values};
+use reader::{DocumentReader, Values};
 
 /// The iterators of an [`Object`](crate::Object).
 pub mod object {
@@ -91,13 +91,13 @@ pub const MAX_DEPTH: usize = 995;
 /// If the text is not JSON, nested deeper than [`MAX_DEPTH`], or holds an
 /// integer of more than 4300 digits.
 pub fn read(text: &str) -> Result<Value, Error> {
-    let (value, Values) = Reader::new(text.as_bytes(), Some(text), Values).document()?;
+    let (value, Values) = DocumentReader::new(text.as_bytes(), Some(text), Values).document()?;
     Ok(value)
 }
 
 /// Reads a JSON document that may hold lone surrogates between its quotes.
 pub(crate) fn read_wtf8(bytes: &[u8]) -> Result<Value, Error> {
-    let (value, Values) = Reader::new(bytes, None, Values).document()?;
+    let (value, Values) = DocumentReader::new(bytes, None, Values).document()?;
     Ok(value)
 }
 

@@ -7,7 +7,7 @@ use crate::value::{JsonString, Object, Value};
 use super::scanner::Scanner;
 use super::{Error, ErrorKind, MAX_DEPTH};
 
-/// What a [`Reader`] makes of a document: values, or a tree that knows where
+/// What a [`DocumentReader`] makes of a document: values, or a tree that knows where
 /// they stand.
 pub(super) trait Build {
     type Node;
@@ -73,7 +73,7 @@ impl Build for Values {
 
 /// A document being read. Keeps its own stack of open arrays and objects, so
 /// that deep documents do not need a deep call stack.
-pub(super) struct Reader<'a, B: Build> {
+pub(super) struct DocumentReader<'a, B: Build> {
     scanner: Scanner<'a>,
     builder: B,
     open: Vec<Open<B>>,
@@ -85,7 +85,7 @@ enum Open<B: Build> {
     Object(B::Object),
 }
 
-impl<'a, B: Build> Reader<'a, B> {
+impl<'a, B: Build> DocumentReader<'a, B> {
     /// A reader of these bytes, which are those of the text if there is one.
     pub(super) fn new(bytes: &'a [u8], text: Option<&'a str>, builder: B) -> Self {
         Self {

@@ -7,7 +7,7 @@ use crate::tree::{Content, Entry, Map, Node};
 use crate::value::{JsonString, Value, pointer_tokens};
 
 use super::Error;
-use super::reader::{Build, Reader};
+use super::reader::{Build, DocumentReader};
 
 /// What of a document becomes part of its tree. All of it is read and has to
 /// be JSON.
@@ -41,7 +41,7 @@ pub fn read_tree(text: &str, limits: TreeLimits) -> Result<(Node, Option<usize>)
         nodes: 0,
         first_beyond: None,
     };
-    let (root, builder) = Reader::new(text.as_bytes(), Some(text), builder).document()?;
+    let (root, builder) = DocumentReader::new(text.as_bytes(), Some(text), builder).document()?;
     // The document itself is within all limits but that of no values at all.
     let root = root.unwrap_or_else(|| Node::new(0..text.len(), Content::Scalar(Value::Null)));
     Ok((root, builder.first_beyond))

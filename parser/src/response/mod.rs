@@ -58,4 +58,4 @@ pub use template::{Inner, Patterns};
 pub use transform::Transform;
 #[cfg(feature = "internals")]
 #[doc(hidden)]
-pub use watch::{Hit, Kind, Watch};
+pub use watch::{DelimiterKind, Hit, Watch};

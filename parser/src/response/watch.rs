@@ -10,7 +10,7 @@ use super::template::{Field, Inner};
 #[doc(hidden)]
 #[derive(Debug, Clone, Copy)]
 pub struct Watch {
-    pub kind: Kind,
+    pub kind: DelimiterKind,
     pub field: usize,
     /// The number of the delimiter among all of the template.
     pub delimiter: usize,
@@ -20,7 +20,7 @@ pub struct Watch {
 
 #[doc(hidden)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Kind {
+pub enum DelimiterKind {
     Open,
     Close,
 }
@@ -112,7 +112,10 @@ impl Watches {
     pub fn new(fields: &[Field], implicit: Option<usize>) -> Watches {
         let mut all = Vec::new();
         for (field, of_field) in fields.iter().enumerate() {
-            let kinds = [(Kind::Open, &of_field.open), (Kind::Close, &of_field.close)];
+            let kinds = [
+                (DelimiterKind::Open, &of_field.open),
+                (DelimiterKind::Close, &of_field.close),
+            ];
             for (kind, delimiter) in kinds {
                 if delimiter.is_some() {
                     all.push((kind, &of_field.name, field, all.len()));
@@ -129,10 +132,10 @@ impl Watches {
                 delimiter,
                 rank,
             };
-            if kind == Kind::Open || implicit == Some(field) {
+            if kind == DelimiterKind::Open || implicit == Some(field) {
                 outside.push(watch);
             }
-            if kind == Kind::Close {
+            if kind == DelimiterKind::Close {
                 closing[field].push(watch);
             }
         }
@@ -179,8 +182,8 @@ impl Inner {
     #[doc(hidden)]
     pub fn after(&self, hit: &Hit) -> Option<usize> {
         match hit.watch.kind {
-            Kind::Open => Some(hit.watch.field),
-            Kind::Close => self.implicit,
+            DelimiterKind::Open => Some(hit.watch.field),
+            DelimiterKind::Close => self.implicit,
         }
     }
 
@@ -226,8 +229,8 @@ impl Inner {
 fn delimiter<'f>(fields: &'f [Field], watch: &Watch) -> &'f Delimiter {
     let field = &fields[watch.field];
     let delimiter = match watch.kind {
-        Kind::Open => &field.open,
-        Kind::Close => &field.close,
+        DelimiterKind::Open => &field.open,
+        DelimiterKind::Close => &field.close,
     };
     match delimiter {
         Some(delimiter) => delimiter,

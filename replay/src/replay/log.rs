@@ -42,7 +42,7 @@ impl LoggedEvent {
 
 /// What a piece of the text is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Part {
+pub enum SegmentKind {
     /// It opens a field.
     Open,
     /// The text of a field.
@@ -57,7 +57,7 @@ pub enum Part {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Segment {
     /// What it is.
-    pub part: Part,
+    pub part: SegmentKind,
     /// The number of the field, if it belongs to one.
     pub field: Option<u16>,
     end: u32,
@@ -90,8 +90,8 @@ impl Log {
             Event::Open { opening, .. } => {
                 let span = opening.as_ref().map(|opening| opening.span.clone());
                 let span = span.unwrap_or(self.at..self.at);
-                self.push_segment(Part::Skipped, None, span.start);
-                self.push_segment(Part::Open, Some(field), span.end);
+                self.push_segment(SegmentKind::Skipped, None, span.start);
+                self.push_segment(SegmentKind::Open, Some(field), span.end);
                 let captures = opening
                     .as_ref()
                     .map_or(&[][..], |opening| &opening.captures);
@@ -136,16 +136,16 @@ impl Log {
 
     fn closed(&mut self, field: u16, span: &Option<Range<usize>>) -> Range<usize> {
         let span = span.clone().unwrap_or(self.at..self.at);
-        self.push_segment(Part::Close, Some(field), span.end);
+        self.push_segment(SegmentKind::Close, Some(field), span.end);
         span
     }
 
     /// What is left of the text when all has been reported belongs to no field.
     pub fn end(&mut self, at: usize) {
-        self.push_segment(Part::Skipped, None, at);
+        self.push_segment(SegmentKind::Skipped, None, at);
     }
 
-    fn push_segment(&mut self, part: Part, field: Option<u16>, to: usize) {
+    fn push_segment(&mut self, part: SegmentKind, field: Option<u16>, to: usize) {
         if to <= self.at {
             return;
         }
@@ -166,7 +166,7 @@ impl Log {
                 self.at = to;
                 last.end = short(to);
             }
-            _ => self.push_segment(Part::Body, Some(field), to),
+            _ => self.push_segment(SegmentKind::Body, Some(field), to),
         }
     }
 

@@ -8,7 +8,7 @@ use unjinja::{Event, JsonString, Object, Value};
 
 use super::agreement::Agreement;
 use super::log::EventKind;
-use super::{Against, Place, Replay};
+use super::{Against, Position, Replay};
 
 /// What the parser waits for at some place.
 #[derive(Debug, Clone, Default)]
@@ -67,7 +67,7 @@ impl<'r> Seen<'r> {
 
 impl Replay {
     /// The field whose region is open, and its text so far.
-    pub fn open_region(&self, place: Place) -> Option<(u16, Range<usize>)> {
+    pub fn open_region(&self, place: Position) -> Option<(u16, Range<usize>)> {
         let events = self.events(place);
         let last = events.last()?;
         let end = last.span().end;
@@ -80,7 +80,7 @@ impl Replay {
     }
 
     /// The message at a place: what the stream has made by then.
-    pub fn message(&self, place: Place) -> Object {
+    pub fn message(&self, place: Position) -> Object {
         if let (true, Some(Ok(message))) = (self.is_end(place), &self.outcome) {
             return message.clone();
         }
@@ -95,7 +95,7 @@ impl Replay {
     }
 
     /// The same, field by field, without a copy of its lists: they may be long, and are looked at in every frame.
-    pub fn fields(&self, place: Place) -> Vec<(JsonString, Seen<'_>)> {
+    pub fn fields(&self, place: Position) -> Vec<(JsonString, Seen<'_>)> {
         if let (true, Some(Ok(message))) = (self.is_end(place), &self.outcome) {
             let fields = message.iter();
             let fields = fields.map(|(name, value)| (name.clone(), Seen::of(value)));
@@ -180,7 +180,7 @@ impl Replay {
 
     /// What the parser waits for at a place, if it has come there: not within a chunk, and not
     /// when it has ended.
-    pub fn waiting(&mut self, place: Place) -> Option<Waiting> {
+    pub fn waiting(&mut self, place: Position) -> Option<Waiting> {
         if self.is_within_chunk(place) || place.fed > self.ends.len() {
             return None;
         }

@@ -7,7 +7,7 @@ use super::log::{EventKind, LoggedEvent};
 
 /// Where a replay is: so many chunks have been fed, and so much has been reported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Place {
+pub struct Position {
     /// How many chunks have been fed; one more than there are says that the text has ended.
     pub fed: usize,
     /// How many events have been reported, those of the last chunk up to one of them.
@@ -43,45 +43,45 @@ impl Replay {
     }
 
     /// Where all of what a chunk makes the parser report has been reported.
-    fn after(&self, fed: usize) -> Place {
+    fn after(&self, fed: usize) -> Position {
         let fed = fed.min(self.marks.len() - 1);
-        Place {
+        Position {
             fed,
             events: self.marks[fed] as usize,
         }
     }
 
     /// Where so much has been reported, and nothing more.
-    fn after_event(&self, events: usize) -> Place {
+    fn after_event(&self, events: usize) -> Position {
         let fed = self.marks.partition_point(|&mark| (mark as usize) < events);
         match fed < self.marks.len() {
-            true => Place { fed, events },
+            true => Position { fed, events },
             false => self.last(),
         }
     }
 
     /// Before anything has been fed.
-    pub fn first(&self) -> Place {
+    pub fn first(&self) -> Position {
         self.after(0)
     }
 
     /// As far as the text has been read.
-    pub fn last(&self) -> Place {
+    pub fn last(&self) -> Position {
         self.after(usize::MAX)
     }
 
     /// Whether a place is the end of a text that has been read to its end.
-    pub fn is_end(&self, place: Place) -> bool {
+    pub fn is_end(&self, place: Position) -> bool {
         self.outcome.is_some() && place == self.last()
     }
 
     /// Whether some events of the place's last chunk have yet to be reported.
-    pub fn is_within_chunk(&self, place: Place) -> bool {
+    pub fn is_within_chunk(&self, place: Position) -> bool {
         place.events < self.after(place.fed).events
     }
 
     /// Up to where the parser has looked at the text, as far as has been reported.
-    pub fn looked(&self, place: Place) -> usize {
+    pub fn looked(&self, place: Position) -> usize {
         match self.is_within_chunk(place) {
             true => self
                 .events(place)
@@ -92,7 +92,7 @@ impl Replay {
     }
 
     /// Where the chunk that holds a byte has been fed.
-    pub fn at_byte(&self, offset: usize) -> Place {
+    pub fn at_byte(&self, offset: usize) -> Position {
         match offset < self.output {
             true => self.first(),
             false => self.after(self.ends.partition_point(|&end| end as usize <= offset) + 1),
@@ -100,7 +100,7 @@ impl Replay {
     }
 
     /// The same for many bytes, in their order: no chunk is looked at twice.
-    pub fn at_bytes(&self, offsets: impl Iterator<Item = usize>) -> Vec<Place> {
+    pub fn at_bytes(&self, offsets: impl Iterator<Item = usize>) -> Vec<Position> {
         let mut before = 0;
         let places = offsets.map(|offset| match offset < self.output {
             true => self.first(),
@@ -123,12 +123,12 @@ impl Replay {
 
     /// The place where a text has been fed up to an offset, or a little more, as at a change of its
     /// chunks.
-    pub fn at_fed_bytes(&self, offset: usize) -> Place {
+    pub fn at_fed_bytes(&self, offset: usize) -> Position {
         self.after(self.chunks_up_to(offset))
     }
 
     /// A place as it is whatever way the text is cut.
-    pub fn spot(&self, place: Place) -> Spot {
+    pub fn spot(&self, place: Position) -> Spot {
         Spot {
             byte: self.looked(place),
             told: Some(self.told(place)),
@@ -137,7 +137,7 @@ impl Replay {
 
     /// The place that is a spot of the text: within a chunk, if something that was reported ends there; or else where
     /// a little more has been fed.
-    pub fn at_spot(&self, spot: Spot) -> Place {
+    pub fn at_spot(&self, spot: Spot) -> Position {
         let mut place = self.at_looked(spot.byte);
         let Some(wanted) = spot.told else {
             return place;
@@ -158,12 +158,12 @@ impl Replay {
     }
 
     /// How many regions have opened and closed, which does not depend on how the text is cut.
-    fn told(&self, place: Place) -> usize {
+    fn told(&self, place: Position) -> usize {
         self.log.turns(place.events)
     }
 
     /// Where the parser has looked at a text up to an offset, or a little more.
-    fn at_looked(&self, offset: usize) -> Place {
+    fn at_looked(&self, offset: usize) -> Position {
         let after = self.at_fed_bytes(offset);
         let Some(before) = after.fed.checked_sub(1) else {
             return after;
@@ -173,7 +173,7 @@ impl Replay {
         let count = told.partition_point(|event| event.span().end <= offset);
         let last = count.checked_sub(1).map(|last| told[last].span().end);
         match last == Some(offset) {
-            true => Place {
+            true => Position {
                 fed: after.fed,
                 events: before + count,
             },
@@ -182,7 +182,7 @@ impl Replay {
     }
 
     /// One chunk on.
-    pub fn next_chunk(&self, place: Place) -> Place {
+    pub fn next_chunk(&self, place: Position) -> Position {
         match self.is_within_chunk(place) {
             true => self.after(place.fed),
             false => self.after(place.fed + 1),
@@ -190,12 +190,12 @@ impl Replay {
     }
 
     /// One chunk back.
-    pub fn previous_chunk(&self, place: Place) -> Place {
+    pub fn previous_chunk(&self, place: Position) -> Position {
         self.after(place.fed.saturating_sub(1))
     }
 
     /// One event on.
-    pub fn next_event(&self, place: Place) -> Place {
+    pub fn next_event(&self, place: Position) -> Position {
         match place.events < self.log.events.len() {
             true => self.after_event(place.events + 1),
             false => self.last(),
@@ -203,7 +203,7 @@ impl Replay {
     }
 
     /// One event back.
-    pub fn previous_event(&self, place: Place) -> Place {
+    pub fn previous_event(&self, place: Position) -> Position {
         // Text may have been fed after the last event.
         let last = self.after_event(place.events);
         match place.events {
@@ -214,7 +214,7 @@ impl Replay {
     }
 
     /// Where the next region has just opened, or the end.
-    pub fn next_region(&self, place: Place) -> Place {
+    pub fn next_region(&self, place: Position) -> Position {
         let rest = self.log.events.iter().skip(place.events);
         match rest.clone().position(is_open) {
             Some(index) => self.after_event(place.events + index + 1),
@@ -223,7 +223,7 @@ impl Replay {
     }
 
     /// Where the region before, or this one, has just opened; or the start.
-    pub fn previous_region(&self, place: Place) -> Place {
+    pub fn previous_region(&self, place: Position) -> Position {
         let events = self.events(place);
         let before = &events[..events.len().saturating_sub(1)];
         match before.iter().rposition(is_open) {
@@ -233,7 +233,7 @@ impl Replay {
     }
 
     /// Where an event has just been reported.
-    pub fn at_event(&self, index: usize) -> Place {
+    pub fn at_event(&self, index: usize) -> Position {
         self.after_event(index + 1)
     }
 
@@ -280,7 +280,7 @@ mod tests {
         replay.read_on(usize::MAX, false);
         let last = replay.last();
         for (fed, events) in [(0, 1000), (1, 1000), (last.fed, 1000), (1000, 1000)] {
-            let place = Place { fed, events };
+            let place = Position { fed, events };
             for found in [
                 replay.next_chunk(place),
                 replay.previous_chunk(place),

@@ -18,7 +18,7 @@ const MAX_DEPTH: u32 = 4;
 
 /// The types of values.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum ValueType {
     /// Whole numbers of so many bytes.
     Integer(u64),
     /// Floats and booleans of so many bytes, which nothing is made of here.
@@ -27,7 +27,7 @@ pub(super) enum Kind {
     Array,
 }
 
-impl Kind {
+impl ValueType {
     fn from_number(number: u32) -> Option<Self> {
         Some(match number {
             0 | 1 => Self::Integer(1),
@@ -61,7 +61,7 @@ impl Kind {
 }
 
 /// Reads numbers and texts one after the other, and never past the end.
-pub(super) struct Reader<R: Read + Seek> {
+pub(super) struct GgufReader<R: Read + Seek> {
     input: BufReader<R>,
     pub(super) position: u64,
     length: u64,
@@ -72,7 +72,7 @@ pub(super) struct Reader<R: Read + Seek> {
     text_left: u64,
 }
 
-impl<R: Read + Seek> Reader<R> {
+impl<R: Read + Seek> GgufReader<R> {
     pub(super) fn new(input: R, length: u64) -> Self {
         Self {
             input: BufReader::with_capacity(64 << 10, input),
@@ -142,7 +142,7 @@ impl<R: Read + Seek> Reader<R> {
         })
     }
 
-    pub(super) fn kind(&mut self) -> Result<Kind, ReadFailure> {
+    pub(super) fn kind(&mut self) -> Result<ValueType, ReadFailure> {
         let place = self.position;
         let bytes = self.bytes()?;
         let number = if self.is_big_endian {
@@ -151,11 +151,11 @@ impl<R: Read + Seek> Reader<R> {
             u32::from_le_bytes(bytes)
         };
         let unknown = || ReadFailure::fault(place, GgufFault::UnknownType(number));
-        Kind::from_number(number).ok_or_else(unknown)
+        ValueType::from_number(number).ok_or_else(unknown)
     }
 
     /// A whole number of a few bytes. Negative ones come out very large.
-    pub(super) fn integer(&mut self, kind: Kind) -> Result<u64, ReadFailure> {
+    pub(super) fn integer(&mut self, kind: ValueType) -> Result<u64, ReadFailure> {
         let is_big_endian = self.is_big_endian;
         let widen = |bytes: &[u8]| {
             let add = |number, byte: &u8| number << 8 | u64::from(*byte);
@@ -166,9 +166,9 @@ impl<R: Read + Seek> Reader<R> {
             }
         };
         Ok(match kind {
-            Kind::Integer(1) => widen(&self.bytes::<1>()?),
-            Kind::Integer(2) => widen(&self.bytes::<2>()?),
-            Kind::Integer(4) => widen(&self.bytes::<4>()?),
+            ValueType::Integer(1) => widen(&self.bytes::<1>()?),
+            ValueType::Integer(2) => widen(&self.bytes::<2>()?),
+            ValueType::Integer(4) => widen(&self.bytes::<4>()?),
             _ => widen(&self.bytes::<8>()?),
         })
     }
@@ -222,8 +222,11 @@ impl<R: Read + Seek> Reader<R> {
     }
 
     /// The type and number of the items of an array that comes next, if it is one.
-    pub(super) fn array_of(&mut self, kind: Kind) -> Result<Option<(Kind, u64)>, ReadFailure> {
-        if kind != Kind::Array {
+    pub(super) fn array_of(
+        &mut self,
+        kind: ValueType,
+    ) -> Result<Option<(ValueType, u64)>, ReadFailure> {
+        if kind != ValueType::Array {
             return Ok(None);
         }
         let kind = self.kind()?;
@@ -231,11 +234,11 @@ impl<R: Read + Seek> Reader<R> {
         Ok(Some((kind, count)))
     }
 
-    pub(super) fn skip_value(&mut self, kind: Kind, depth: u32) -> Result<(), ReadFailure> {
+    pub(super) fn skip_value(&mut self, kind: ValueType, depth: u32) -> Result<(), ReadFailure> {
         match kind {
-            Kind::Integer(size) | Kind::Other(size) => self.skip(size),
-            Kind::Text => self.skip_text(),
-            Kind::Array => {
+            ValueType::Integer(size) | ValueType::Other(size) => self.skip(size),
+            ValueType::Text => self.skip_text(),
+            ValueType::Array => {
                 let place = self.position;
                 let depth = depth + 1;
                 limit(place, depth.into(), MAX_DEPTH.into(), "a nesting of arrays")?;
@@ -249,14 +252,14 @@ impl<R: Read + Seek> Reader<R> {
     /// Skips the items of an array. Those of one size are skipped all at once.
     pub(super) fn skip_items(
         &mut self,
-        kind: Kind,
+        kind: ValueType,
         count: u64,
         depth: u32,
     ) -> Result<(), ReadFailure> {
         let place = self.position;
         let least = count.saturating_mul(kind.least_size());
         self.need(least)?;
-        if let Kind::Integer(_) | Kind::Other(_) = kind {
+        if let ValueType::Integer(_) | ValueType::Other(_) = kind {
             return self.skip(least);
         }
         limit(place, count, self.items_left, "a number of items")?;

@@ -13,7 +13,7 @@ use minijinja::{Environment, Value};
 
 use super::kinds::check_key;
 use super::lists::{CHANGING, List};
-use super::steps::{NoteTaker, Places};
+use super::steps::{NoteTaker, NotedSpans};
 use super::{budget, dicts, generators, made, namespaces, operators, ordering, slices};
 
 const ADD: &str = "__add";
@@ -150,7 +150,10 @@ pub(super) fn add_to(environment: &mut Environment<'_>) {
 }
 
 /// Replaces the instructions of a template; takes note of what it does, if places are given for that.
-pub(super) fn replace<'s>(compiled: &mut CompiledTemplate<'s>, mut places: Option<&mut Places>) {
+pub(super) fn replace<'s>(
+    compiled: &mut CompiledTemplate<'s>,
+    mut places: Option<&mut NotedSpans>,
+) {
     let all = || std::iter::once(&compiled.instructions).chain(compiled.blocks.values());
     let changes_lists = all().any(changes_lists);
     let macros: Vec<HashSet<u32>> = all().map(macro_starts).collect();

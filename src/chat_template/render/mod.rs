@@ -57,7 +57,7 @@ pub use error::RenderError;
 pub(crate) use input::REASONING_KEYS;
 pub use input::RenderInput;
 use program::Program;
-use steps::{Places, Steps};
+use steps::{NotedSpans, Steps};
 
 /// What a template has written.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -165,7 +165,7 @@ impl PreparedTemplate {
 
     /// The same as [`renderer`](Self::renderer), for renderings with all steps.
     pub(crate) fn tracer(&self) -> Result<Tracer<'_>, RenderError> {
-        let mut places = Places::default();
+        let mut places = NotedSpans::default();
         let renderer = Renderer::new(self, Some(&mut places))?;
         Ok(Tracer { renderer, places })
     }
@@ -212,7 +212,7 @@ impl std::fmt::Debug for Renderer<'_> {
 /// A compiled template that says what it does.
 pub(crate) struct Tracer<'t> {
     renderer: Renderer<'t>,
-    places: Places,
+    places: NotedSpans,
 }
 
 impl Tracer<'_> {
@@ -254,7 +254,7 @@ impl<'t> Renderer<'t> {
     /// `places` are filled in where it is to be noted what the template does.
     fn new(
         prepared: &'t PreparedTemplate,
-        mut places: Option<&mut Places>,
+        mut places: Option<&mut NotedSpans>,
     ) -> Result<Renderer<'t>, RenderError> {
         let compiled = prepared.compiled();
         let mut compiled = compiled.map_err(|error| prepared.error(&error))?;

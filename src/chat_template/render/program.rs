@@ -28,14 +28,14 @@ pub(crate) struct Statement {
     pub(crate) place: Range<usize>,
     /// The number of the block that it stands in.
     pub(crate) block: Option<usize>,
-    pub(crate) kind: Kind,
+    pub(crate) kind: StatementKind,
     /// What it makes use of.
     uses: Range<usize>,
 }
 
 /// What a statement does.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum StatementKind {
     /// It writes text that stands in the template.
     Raw,
     Print,
@@ -104,7 +104,7 @@ pub(crate) struct Comparison {
 
 impl Program {
     pub(super) fn of(template: &Stmt<'_>) -> Program {
-        let mut reader = Reader::default();
+        let mut reader = ProgramReader::default();
         reader.statement(template, None);
         reader.program
     }
@@ -135,7 +135,7 @@ impl Program {
 }
 
 #[derive(Default)]
-struct Reader {
+struct ProgramReader {
     program: Program,
     /// In how many expressions of the form `a if b else c` the reader is.
     choices: usize,
@@ -145,13 +145,13 @@ fn range(span: Span) -> Range<usize> {
     span.start_offset as usize..(span.end_offset as usize).max(span.start_offset as usize)
 }
 
-impl Reader {
+impl ProgramReader {
     /// Adds a statement, with what its expressions make use of.
     fn add<'e, 's: 'e>(
         &mut self,
         place: Range<usize>,
         block: Option<usize>,
-        kind: Kind,
+        kind: StatementKind,
         expressions: impl IntoIterator<Item = &'e Expr<'s>>,
     ) -> usize {
         let from = self.program.uses.len();
@@ -198,37 +198,42 @@ impl Reader {
         match statement {
             Stmt::Template(s) => s.children.iter().for_each(|s| self.statement(s, block)),
             Stmt::EmitRaw(s) => {
-                self.add(range(s.span()), block, Kind::Raw, []);
+                self.add(range(s.span()), block, StatementKind::Raw, []);
             }
             Stmt::EmitExpr(s) => {
-                self.add(range(s.expr.span()), block, Kind::Print, [&s.expr]);
+                self.add(range(s.expr.span()), block, StatementKind::Print, [&s.expr]);
             }
             Stmt::ForLoop(s) => {
                 self.own(&s.target);
                 let read = std::iter::once(&s.iter).chain(&s.filter_expr);
-                let own = self.add(range(s.iter.span()), block, Kind::For, read);
+                let own = self.add(range(s.iter.span()), block, StatementKind::For, read);
                 self.block(own, 0, block, false, &s.body);
                 self.block(own, 1, block, false, &s.else_body);
             }
             Stmt::IfCond(s) => {
-                let own = self.add(range(s.expr.span()), block, Kind::If, [&s.expr]);
+                let own = self.add(range(s.expr.span()), block, StatementKind::If, [&s.expr]);
                 self.block(own, 0, block, false, &s.true_body);
                 self.block(own, 1, block, false, &s.false_body);
             }
             Stmt::WithBlock(s) => {
                 s.assignments.iter().for_each(|(name, _)| self.own(name));
                 let read = s.assignments.iter().map(|(_, value)| value);
-                let own = self.add(range(s.span()), block, Kind::Tag("with"), read);
+                let own = self.add(range(s.span()), block, StatementKind::Tag("with"), read);
                 self.block(own, 0, block, false, &s.body);
             }
             Stmt::Set(s) => {
                 self.own(&s.target);
                 let name = target(&s.target);
-                self.add(range(s.expr.span()), block, Kind::Set(name), [&s.expr]);
+                self.add(
+                    range(s.expr.span()),
+                    block,
+                    StatementKind::Set(name),
+                    [&s.expr],
+                );
             }
             Stmt::SetBlock(s) => {
                 self.own(&s.target);
-                let kind = Kind::Set(target(&s.target));
+                let kind = StatementKind::Set(target(&s.target));
                 let own = self.add(range(s.span()), block, kind, s.filter.iter());
                 self.block(own, 0, block, true, &s.body);
             }
@@ -236,30 +241,55 @@ impl Reader {
                 let own = self.add(
                     range(s.span()),
                     block,
-                    Kind::Tag("autoescape"),
+                    StatementKind::Tag("autoescape"),
                     [&s.enabled],
                 );
                 self.block(own, 0, block, false, &s.body);
             }
             Stmt::FilterBlock(s) => {
-                let own = self.add(range(s.span()), block, Kind::Tag("filter"), [&s.filter]);
+                let own = self.add(
+                    range(s.span()),
+                    block,
+                    StatementKind::Tag("filter"),
+                    [&s.filter],
+                );
                 self.block(own, 0, block, true, &s.body);
             }
             Stmt::Block(s) => {
-                let own = self.add(range(s.span()), block, Kind::Tag("block"), []);
+                let own = self.add(range(s.span()), block, StatementKind::Tag("block"), []);
                 self.block(own, 0, block, false, &s.body);
             }
             Stmt::Import(s) => {
-                self.add(range(s.span()), block, Kind::Tag("import"), [&s.expr]);
+                self.add(
+                    range(s.span()),
+                    block,
+                    StatementKind::Tag("import"),
+                    [&s.expr],
+                );
             }
             Stmt::FromImport(s) => {
-                self.add(range(s.span()), block, Kind::Tag("from"), [&s.expr]);
+                self.add(
+                    range(s.span()),
+                    block,
+                    StatementKind::Tag("from"),
+                    [&s.expr],
+                );
             }
             Stmt::Extends(s) => {
-                self.add(range(s.span()), block, Kind::Tag("extends"), [&s.name]);
+                self.add(
+                    range(s.span()),
+                    block,
+                    StatementKind::Tag("extends"),
+                    [&s.name],
+                );
             }
             Stmt::Include(s) => {
-                self.add(range(s.span()), block, Kind::Tag("include"), [&s.name]);
+                self.add(
+                    range(s.span()),
+                    block,
+                    StatementKind::Tag("include"),
+                    [&s.name],
+                );
             }
             Stmt::Macro(s) => self.macro_(range(s.span()), block, "macro", s),
             Stmt::CallBlock(s) => {
@@ -268,7 +298,7 @@ impl Reader {
                 self.program.statements.push(Statement {
                     place: range(s.call.span()),
                     block,
-                    kind: Kind::Tag("call"),
+                    kind: StatementKind::Tag("call"),
                     uses: from..self.program.uses.len(),
                 });
                 self.macro_(range(s.span()), block, "call", &s.macro_decl);
@@ -279,15 +309,15 @@ impl Reader {
                 self.program.statements.push(Statement {
                     place: range(s.span()),
                     block,
-                    kind: Kind::Tag("do"),
+                    kind: StatementKind::Tag("do"),
                     uses: from..self.program.uses.len(),
                 });
             }
             Stmt::Continue(s) => {
-                self.add(range(s.span()), block, Kind::Tag("continue"), []);
+                self.add(range(s.span()), block, StatementKind::Tag("continue"), []);
             }
             Stmt::Break(s) => {
-                self.add(range(s.span()), block, Kind::Tag("break"), []);
+                self.add(range(s.span()), block, StatementKind::Tag("break"), []);
             }
         }
     }
@@ -301,7 +331,7 @@ impl Reader {
     ) {
         self.program.macros.push(s.name.to_owned());
         s.args.iter().for_each(|name| self.own(name));
-        let own = self.add(place, block, Kind::Tag(tag), s.defaults.iter());
+        let own = self.add(place, block, StatementKind::Tag(tag), s.defaults.iter());
         self.block(own, 0, block, true, &s.body);
     }
 
@@ -531,7 +561,7 @@ fn texts(expression: &Expr<'_>) -> Vec<String> {
 
 /// The names of the variables and keys in an expression.
 fn mentioned(expression: &Expr<'_>) -> Vec<String> {
-    let mut reader = Reader::default();
+    let mut reader = ProgramReader::default();
     reader.expression(expression);
     let uses = reader.program.uses.into_iter();
     let names = uses.filter_map(|used| match used.what {

@@ -25,7 +25,7 @@ const MAX_VALUE: usize = 1 << 16;
 /// Something that a template did.
 #[derive(Debug, Clone)]
 pub(crate) struct Step {
-    /// The number of the [place](Places) where it did it.
+    /// The number of the [place](NotedSpans) where it did it.
     place: usize,
     pub(crate) act: Act,
 }
@@ -43,10 +43,10 @@ pub(crate) enum Act {
 
 /// Where in a template the instructions stand that are taken note of.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Places(Vec<Place>);
+pub(super) struct NotedSpans(Vec<NotedSpan>);
 
 #[derive(Debug, Clone)]
-struct Place {
+struct NotedSpan {
     range: Range<usize>,
     /// Whether what is written there goes into a value.
     is_kept: bool,
@@ -69,7 +69,7 @@ struct Noted {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Steps {
     all: Vec<Step>,
-    places: Vec<Place>,
+    places: Vec<NotedSpan>,
     /// Whether there were too many to be kept.
     is_cut: bool,
 }
@@ -151,7 +151,7 @@ impl Steps {
 }
 
 /// Adds the functions that take note.
-pub(super) fn add_to(environment: &mut Environment<'_>, source: &str, places: &Places) {
+pub(super) fn add_to(environment: &mut Environment<'_>, source: &str, places: &NotedSpans) {
     let raws: Vec<Option<String>> = places
         .0
         .iter()
@@ -208,7 +208,7 @@ fn note(place: usize, act: impl FnOnce() -> Act) {
 }
 
 /// Takes note of all steps that are done meanwhile.
-pub(super) fn noting<T>(places: &Places, doing: impl FnOnce() -> T) -> (T, Steps) {
+pub(super) fn noting<T>(places: &NotedSpans, doing: impl FnOnce() -> T) -> (T, Steps) {
     NOTED.set(Some(Noted::default()));
     let done = doing();
     let noted = NOTED.take().unwrap_or_default();
@@ -222,7 +222,7 @@ pub(super) fn noting<T>(places: &Places, doing: impl FnOnce() -> T) -> (T, Steps
 
 /// What is to be called before and after an instruction of a program so that it is taken note of.
 pub(super) struct NoteTaker<'p> {
-    places: &'p mut Places,
+    places: &'p mut NotedSpans,
     /// In how many captures the instruction stands that is looked at.
     captures: usize,
     /// Where the macros of the program end, by where they begin.
@@ -230,7 +230,7 @@ pub(super) struct NoteTaker<'p> {
 }
 
 impl<'p> NoteTaker<'p> {
-    pub(super) fn new(places: &'p mut Places, program: &Instructions<'_>) -> NoteTaker<'p> {
+    pub(super) fn new(places: &'p mut NotedSpans, program: &Instructions<'_>) -> NoteTaker<'p> {
         let all = (0..).map_while(|index| Some((index, program.get(index)?)));
         let macros = all.filter_map(|(index, instruction)| match instruction {
             Instruction::BuildMacro(_, start, _) => Some(*start..index),
@@ -290,7 +290,7 @@ impl<'p> NoteTaker<'p> {
             _ => return Default::default(),
         };
         let is_kept = self.captures > 0 || self.macros.iter().any(|body| body.contains(&index));
-        self.places.0.push(Place {
+        self.places.0.push(NotedSpan {
             range,
             is_kept,
             raw,

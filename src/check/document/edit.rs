@@ -214,7 +214,7 @@ fn at_pointer<'v>(value: &'v mut Value, pointer: &str) -> Option<&'v mut Value> 
 
 /// Where a value stands in what holds it.
 #[derive(Clone, Copy)]
-enum Place {
+enum ValueHolder {
     /// Behind the colon of a key, both of which end at `end`. The key stands at an indent.
     Key { end: usize, indent: usize },
     /// Behind the dash of an item.
@@ -265,15 +265,15 @@ impl Edits<'_> {
             && !self.document.is_alias(node)
     }
 
-    fn place_of(&self, map: &Node, entry: &Entry) -> Place {
+    fn place_of(&self, map: &Node, entry: &Entry) -> ValueHolder {
         let rest = &self.document.text[entry.key_span.end..];
         let end = entry.key_span.end + rest.find(':').map_or(0, |at| at + 1);
         match self.is_block(map) {
-            true => Place::Key {
+            true => ValueHolder::Key {
                 end,
                 indent: self.column(entry.key_span.start),
             },
-            false => Place::Flow,
+            false => ValueHolder::Flow,
         }
     }
 
@@ -295,7 +295,7 @@ impl Edits<'_> {
     }
 
     /// Makes an old value say what a new one does.
-    fn change(&mut self, old: &Node, new: &Value, place: Place) {
+    fn change(&mut self, old: &Node, new: &Value, place: ValueHolder) {
         if old.to_value().total_eq(new) {
             return;
         }
@@ -372,11 +372,11 @@ impl Edits<'_> {
         let indent = self.column(list.span.start);
         for (node, item) in nodes.iter().zip(items) {
             let place = match is_block {
-                true => Place::Dash {
+                true => ValueHolder::Dash {
                     end: self.dash_before(node.span.start),
                     indent,
                 },
-                false => Place::Flow,
+                false => ValueHolder::Flow,
             };
             self.change(node, item, place);
         }
@@ -460,7 +460,7 @@ impl Edits<'_> {
         let Some(last) = map.entries().and_then(<[Entry]>::last) else {
             let mut object = Object::new();
             object.insert(key, value.clone());
-            return self.replace(map, &object.into(), Place::Flow);
+            return self.replace(map, &object.into(), ValueHolder::Flow);
         };
         let mut text = String::new();
         if self.is_block(map) {
@@ -495,16 +495,16 @@ impl Edits<'_> {
         header.starts_with(['|', '>']) && header.split('#').next().is_some_and(|h| h.contains('+'))
     }
 
-    fn replace(&mut self, old: &Node, new: &Value, place: Place) {
+    fn replace(&mut self, old: &Node, new: &Value, place: ValueHolder) {
         let mut text = String::new();
         let end = old.span.end;
         let range = match place {
-            Place::Flow => {
+            ValueHolder::Flow => {
                 text.push_str(&self.flow(new, old.span.start));
                 old.span.clone()
             }
             // Comments may stand between a key and the lines below it.
-            Place::Key {
+            ValueHolder::Key {
                 end: key_end,
                 indent,
             } if write::has_parts(new) && self.starts_line_after(key_end, old) => {
@@ -512,14 +512,14 @@ impl Edits<'_> {
                 write::block(&mut text, new, column);
                 old.span.clone()
             }
-            Place::Key {
+            ValueHolder::Key {
                 end: key_end,
                 indent,
             } => {
                 write::after_colon(&mut text, new, indent);
                 key_end..end.max(key_end)
             }
-            Place::Dash {
+            ValueHolder::Dash {
                 end: dash_end,
                 indent,
             } => {

@@ -1,11 +1,11 @@
 //! Arguments that are not an object of JSON: those between markers, and those of a Python call.
 
-use crate::analysis::{CallParts, SingleArguments, row};
+use crate::analysis::{CallParts, SingleArguments, slot_sequence};
 use crate::derive::regex::{any_of, char_between, exact, loose};
 use crate::format::{Node, ValueType, ValueWriting};
 use crate::markers::{
-    self, KEY_SLOT, begins_with_rare_sign, closing_bracket, is_distinctive, is_slot, is_word,
-    same_end, same_start,
+    self, KEY_SLOT, begins_with_rare_sign, closing_bracket, is_slot, is_word, same_end, same_start,
+    unlikely_in_prose,
 };
 use crate::value::{Object, Value};
 
@@ -114,7 +114,7 @@ impl Drafter<'_> {
             None => ("", marker),
         };
         let (space, after) = (&between[marker.len()..], close.trim());
-        let is_clear = is_distinctive(after) && !after.contains(char::is_whitespace);
+        let is_clear = unlikely_in_prose(after) && !after.contains(char::is_whitespace);
         if before.is_empty() || !is_clear || close.contains(is_slot) {
             return None;
         }
@@ -156,7 +156,7 @@ impl Drafter<'_> {
     /// Where lists have single quotes in them, the value parser must not see those in texts with double quotes. Nor must
     /// it where all texts are JSON, as in `="name='Bob'"`: there it knows no text by single quotes, and `'7'` is a number.
     pub(super) fn python(&self, calls: &CallParts<'_>, tagged: &SingleArguments<'_>) -> Object {
-        let bracket = match is_distinctive(markers::split_close(&calls.close).0) {
+        let bracket = match unlikely_in_prose(markers::split_close(&calls.close).0) {
             true => "",
             false => "\\)?",
         };
@@ -285,7 +285,7 @@ fn closed_value(tagged: &SingleArguments<'_>, key: &str, between: &str) -> Strin
         separator => format!("(?:{})?\\s*", loose(separator)),
     };
     let open = opening(tagged);
-    let is_clear = is_distinctive(tagged.close());
+    let is_clear = unlikely_in_prose(tagged.close());
     let ahead = match (tagged.close().contains(KEY_SLOT), is_clear) {
         (true, _) => {
             // No key begins as a closing tag does.
@@ -334,7 +334,7 @@ fn closed_value(tagged: &SingleArguments<'_>, key: &str, between: &str) -> Strin
 fn begins_clearly(text: &str) -> bool {
     let begins_line = text.strip_prefix('\n').is_some_and(begins_with_rare_sign);
     let is_tab = text.contains('\t') && text.trim().is_empty();
-    is_distinctive(text) || begins_line || is_tab
+    unlikely_in_prose(text) || begins_line || is_tab
 }
 
 /// What a key consists of.
@@ -346,7 +346,7 @@ pub(super) fn key_class(tagged: &SingleArguments<'_>) -> String {
         // Nor is a sign that closes a value: it is that of the argument before.
         _ => {
             let close = tagged.close().split(is_slot).next();
-            let close = close.filter(|close| !is_distinctive(close));
+            let close = close.filter(|close| !unlikely_in_prose(close));
             let close = close.unwrap_or_default().trim_start();
             // Where the key stands in what closes its value, none begins with another marker: the
             // text `::</tr` before `::</city>` is no marker `::</tr::</city>`.
@@ -366,7 +366,7 @@ pub(super) fn key_class(tagged: &SingleArguments<'_>) -> String {
 /// The expression for a key: with blanks in it where what stands behind one is clear, and no element's name.
 pub(super) fn whole_key(tagged: &SingleArguments<'_>, class: &str) -> String {
     let between = tagged.between.first().map_or("", String::as_str);
-    let is_clear = between.starts_with('>') || is_distinctive(between);
+    let is_clear = between.starts_with('>') || unlikely_in_prose(between);
     let is_element = tagged.close().contains(KEY_SLOT);
     // Between quotes the class has blanks.
     let takes_blanks = between.starts_with(|c: char| c.is_whitespace() || "\"'".contains(c));
@@ -456,7 +456,7 @@ fn before_value(text: &str) -> String {
     let marker = text.trim_end();
     let space = &text[marker.len()..];
     // White space may stand between two tags, as in `</key><value>`.
-    let marker = match markers::units(marker).as_slice() {
+    let marker = match markers::markers_or_whole(marker).as_slice() {
         [] | [_] => loose(marker),
         tags => {
             let tags: Vec<String> = tags.iter().map(|tag| loose(tag)).collect();
@@ -472,7 +472,7 @@ fn before_value(text: &str) -> String {
 
 /// What stands after a value. White space before a marker is not the value's.
 fn after_value(close: &str, key: &str) -> String {
-    let close = row(close);
+    let close = slot_sequence(close);
     let parts = close.iter().enumerate().map(|(at, part)| match part {
         Node::Literal(text) if at == 0 => {
             let text = text.trim_end();

@@ -2,7 +2,7 @@
 
 use crate::analysis::{CallKeys, CallParts};
 use crate::derive::regex::{char_between, exact, loose};
-use crate::markers::{self, NAME_SLOT, dedup, is_distinctive, is_slot, is_wordy};
+use crate::markers::{self, NAME_SLOT, dedup, is_slot, reads_like_prose, unlikely_in_prose};
 
 /// What stands before a marker that is only spoken of.
 pub(super) const SPOKEN: &str = "[ `\"'(]";
@@ -11,10 +11,10 @@ pub(super) const SPOKEN: &str = "[ `\"'(]";
 pub(super) fn call_openers(calls: &CallParts<'_>) -> Vec<String> {
     let mut openers = Vec::new();
     let section = calls.section_open.trim();
-    if is_distinctive(section) {
+    if unlikely_in_prose(section) {
         openers.push(section.to_owned());
     }
-    if is_distinctive(calls.first_text()) {
+    if unlikely_in_prose(calls.first_text()) {
         let (lead, rest) = split_lead(calls);
         openers.extend([lead, rest].map(|text| text.trim().to_owned()));
     }
@@ -39,13 +39,13 @@ pub(super) fn split_lead<'a>(calls: &'a CallParts<'_>) -> (&'a str, &'a str) {
 /// Whether a text consists of words that have a line of their own.
 pub(super) fn is_line_of_words(text: &str) -> bool {
     let is_line = text.starts_with('\n') || text.ends_with('\n');
-    is_line && is_wordy(text) && is_distinctive(text)
+    is_line && reads_like_prose(text) && unlikely_in_prose(text)
 }
 
 /// What opens a call, if it is the same text for all, and not such as stands in prose as well.
 pub(super) fn literal_open(calls: &CallParts<'_>) -> Option<String> {
     let text = calls.open.as_str();
-    let is_marker = is_distinctive(text) && !is_wordy(text) && !text.contains(is_slot);
+    let is_marker = unlikely_in_prose(text) && !reads_like_prose(text) && !text.contains(is_slot);
     (is_marker && json_behind_words(calls).is_none()).then(|| text.trim().to_owned())
 }
 
@@ -89,7 +89,7 @@ pub(super) fn between_calls(calls: &CallParts<'_>) -> String {
 
 /// Whether what opens a call can't be taken for anything else.
 pub(super) fn opens_clearly(calls: &CallParts<'_>) -> bool {
-    literals(calls).any(is_distinctive)
+    literals(calls).any(unlikely_in_prose)
 }
 
 /// The texts that open a call, around its slots.

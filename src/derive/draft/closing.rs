@@ -4,7 +4,7 @@ use crate::analysis::{CallParts, SingleArguments};
 use crate::derive::choices::Choice;
 use crate::derive::delimiter::{Delimiter, Delimiters};
 use crate::derive::regex::{any_of, before_any_of, exact, loose};
-use crate::markers::{self, is_distinctive, is_wordy};
+use crate::markers::{self, reads_like_prose, unlikely_in_prose};
 
 use super::call_texts::{
     SPOKEN, between_calls, json_behind_words, json_call_start, opens_clearly, python_argument,
@@ -23,9 +23,9 @@ impl Drafter<'_> {
         if let Some(element) = self.close_of_element(calls) {
             ahead.push(element);
             push_markers(&mut closers, section);
-        } else if is_distinctive(close) {
+        } else if unlikely_in_prose(close) {
             closers.push(close.to_owned());
-            if is_distinctive(section) {
+            if unlikely_in_prose(section) {
                 push_markers(&mut closers, section);
             }
         } else {
@@ -71,7 +71,7 @@ impl Drafter<'_> {
         let is_alike = |call: &str, argument: &str| any(call.trim()) == any(argument.trim());
         let (text, argument) = (&calls.close, arguments.close());
         let close = text.trim();
-        if !is_distinctive(close) || !is_alike(close, argument) {
+        if !unlikely_in_prose(close) || !is_alike(close, argument) {
             return None;
         }
         let space = &text[..text.len() - text.trim_start().len()];
@@ -121,7 +121,7 @@ impl Drafter<'_> {
         if closes_behind_bracket(calls, close) {
             return Some(format!("(?<=[}}\\]])\\s*{both}\\s*"));
         }
-        if is_distinctive(section) {
+        if unlikely_in_prose(section) {
             return Some(format!("{both}\\s*"));
         }
         if close.is_empty() && section.is_empty() {
@@ -153,7 +153,7 @@ impl Drafter<'_> {
             }
             None => before_any_of(openers.iter().map(|head| loose(head))),
         };
-        let own = (!is_distinctive(close)).then(|| unclear(calls, close));
+        let own = (!unlikely_in_prose(close)).then(|| unclear(calls, close));
         let separator = calls.separator.trim();
         // Markers close calls by themselves.
         let has_marker = markers::markers(separator).next().is_some();
@@ -194,14 +194,14 @@ impl Drafter<'_> {
     /// The place behind a call's JSON that nothing closes, where a text follows that has an opener of its own.
     fn next_text(&self, calls: &CallParts<'_>, close: &str) -> Option<String> {
         let open = self.findings.content.open.as_deref().map(str::trim);
-        let open = open.filter(|open| close.is_empty() && is_distinctive(open))?;
+        let open = open.filter(|open| close.is_empty() && unlikely_in_prose(open))?;
         let is_json = calls.dialect().is_some();
         is_json.then(|| format!("(?<=[}}\\]])\\s*(?={})", loose(open)))
     }
 
     /// What closes a call when another follows and nothing clear stands between.
     fn next_after(&self, calls: &CallParts<'_>, close: &str) -> Option<String> {
-        let is_clear = close.is_empty() && is_distinctive(calls.first_text());
+        let is_clear = close.is_empty() && unlikely_in_prose(calls.first_text());
         if !calls.several || is_clear || calls.is_array() {
             return None;
         }
@@ -238,7 +238,7 @@ impl Drafter<'_> {
                 {
                     format!("{behind}\\s*(?={head})")
                 }
-                (false, _) if opens_clearly(calls) && is_wordy(&calls.separator) => {
+                (false, _) if opens_clearly(calls) && reads_like_prose(&calls.separator) => {
                     format!("{behind}{separator}(?={head})")
                 }
                 // Behind JSON, white space means nothing.
@@ -256,8 +256,8 @@ impl Drafter<'_> {
 fn own_close(calls: &CallParts<'_>) -> String {
     let (first, rest) = markers::split_close(&calls.close);
     let (first, rest) = (first.trim(), rest.trim());
-    let is_arguments_own = markers::is_any_tag(first) && calls.single_arguments().is_some();
-    match is_arguments_own && is_distinctive(rest) {
+    let is_arguments_own = markers::is_wildcard_tag(first) && calls.single_arguments().is_some();
+    match is_arguments_own && unlikely_in_prose(rest) {
         // An argument may be closed by the first alone. White space may stand between the two.
         true => format!("{first} {rest}"),
         false if calls.dialect().is_some() => with_space_behind_bracket(first),

@@ -5,7 +5,7 @@ use crate::derive::choices::Choice;
 use crate::derive::delimiter::{Delimiter, FieldDraft};
 use crate::derive::regex::{any_of, before_any_of, exact, loose};
 use crate::markers::lexicon::unmarked;
-use crate::markers::{self, dedup, is_distinctive, is_slot};
+use crate::markers::{self, dedup, is_slot, unlikely_in_prose};
 
 use super::call_texts::{is_line_of_words, literal_open, split_lead};
 use super::drafter::{Drafter, push_markers};
@@ -14,13 +14,13 @@ impl Drafter<'_> {
     /// The field for content.
     pub(super) fn content(&self) -> FieldDraft {
         if let Some(around) = self.around.and_then(|around| around.content.as_ref()) {
-            return self.field_as_seen("content", around);
+            return self.field_as_rendered("content", around);
         }
         let mut field = FieldDraft::new("content");
         let shape = &self.findings.content;
         let is_marked = self.chosen(Choice::ContentMarked);
         if let Some(open) = shape.open.as_ref().filter(|_| is_marked) {
-            field.open.alternatives = if is_distinctive(open) {
+            field.open.alternatives = if unlikely_in_prose(open) {
                 let mut opens = vec![open.trim().to_owned()];
                 opens.extend(self.sibling_openers(open.trim()));
                 opens.into_iter().map(Delimiter::Exact).collect()
@@ -58,7 +58,7 @@ impl Drafter<'_> {
         let shape = self.findings.reasoning.as_ref();
         let open = shape.and_then(|shape| shape.open.as_deref());
         match open.map(str::trim) {
-            Some(open) if markers::is_wordy(open) => {
+            Some(open) if markers::reads_like_prose(open) => {
                 vec![Delimiter::Expression(self.dropped_words(open))]
             }
             Some(open) => {
@@ -97,7 +97,7 @@ impl Drafter<'_> {
             .iter()
             .map(|end| format!("(?<={})", exact(&format!("{end}{space}"))));
         let ends: Vec<String> = ends.collect();
-        let is_words = markers::is_wordy(header) && !ends.is_empty();
+        let is_words = markers::reads_like_prose(header) && !ends.is_empty();
         is_words.then(|| format!("{}{}\\s*", any_of(&ends), loose(header)))
     }
 
@@ -126,8 +126,8 @@ impl Drafter<'_> {
         let calls = self.calls?;
         let separator = calls.separator.trim();
         let close = markers::split_close(&calls.close).0.trim();
-        let is_known = is_distinctive(separator) || separator.is_empty();
-        let is_behind = !is_known && is_distinctive(close);
+        let is_known = unlikely_in_prose(separator) || separator.is_empty();
+        let is_behind = !is_known && unlikely_in_prose(close);
         is_behind.then(|| format!("(?<={}\\s*){}\\s*", loose(close), loose(separator)))
     }
 
@@ -135,7 +135,7 @@ impl Drafter<'_> {
     /// separates parts.
     fn part_start(&self) -> String {
         let separator = self.calls.map_or("", |calls| &calls.separator);
-        match is_distinctive(separator) {
+        match unlikely_in_prose(separator) {
             true => format!("(?:\\A\\s*|{})", loose(separator)),
             false => "\\A\\s*".to_owned(),
         }
@@ -145,7 +145,7 @@ impl Drafter<'_> {
     fn calls_ahead(&self) -> Option<String> {
         let separator = &self.calls?.separator;
         let openers: Vec<String> = match self.call_openers() {
-            openers if openers.is_empty() && is_distinctive(separator) => {
+            openers if openers.is_empty() && unlikely_in_prose(separator) => {
                 vec![exact(separator.trim())]
             }
             openers => openers.iter().map(|head| loose(head)).collect(),
@@ -194,12 +194,12 @@ impl Drafter<'_> {
         let mut skipped = self.turn_ends();
         // A header of mere words may as well stand in what a model says.
         let headers = findings.turn.headers.iter();
-        for header in headers.filter(|header| !markers::is_wordy(header)) {
+        for header in headers.filter(|header| !markers::reads_like_prose(header)) {
             push_markers(&mut skipped, header);
         }
         if let Some(shape) = &findings.reasoning {
             let close = shape.close.as_deref().unwrap_or_default();
-            if !markers::is_wordy(close) {
+            if !markers::reads_like_prose(close) {
                 push_markers(&mut skipped, close);
             }
         }
@@ -214,18 +214,18 @@ impl Drafter<'_> {
         }
         // Some templates open it only in some company. Words may as well be said.
         let open = content.open.as_deref().map(str::trim).unwrap_or_default();
-        if open.chars().nth(1).is_some() && !markers::is_wordy(open) {
+        if open.chars().nth(1).is_some() && !markers::reads_like_prose(open) {
             skipped.push(open.to_owned());
         }
         if let Some(calls) = self.calls {
             for text in texts_around_calls(calls) {
                 // Words may as well be said.
-                if !markers::is_wordy(text) {
+                if !markers::reads_like_prose(text) {
                     push_markers(&mut skipped, text);
                 }
             }
             // Without the name in it, a closing tag is any: an answer may have such.
-            skipped.retain(|marker| !markers::is_any_tag(marker));
+            skipped.retain(|marker| !markers::is_wildcard_tag(marker));
         }
         let dropped = self.choices.dropped().iter();
         skipped.extend(dropped.filter(|text| is_clear(text)).cloned());
@@ -253,5 +253,5 @@ fn texts_around_calls<'a>(calls: &'a CallParts<'_>) -> [&'a str; 6] {
 
 /// Whether a text is no part of what a model says, wherever it stands.
 fn is_clear(text: &str) -> bool {
-    is_distinctive(text) && !markers::is_wordy(text)
+    unlikely_in_prose(text) && !markers::reads_like_prose(text)
 }

@@ -5,7 +5,7 @@ use crate::derive::choices::{Choice, Choices};
 use crate::derive::delimiter::Delimiters;
 use crate::derive::options::DeriveOptions;
 use crate::derive::surroundings::Surroundings;
-use crate::markers::{self, is_distinctive};
+use crate::markers::{self, unlikely_in_prose};
 use crate::value::Value;
 
 use super::call_texts::call_openers;
@@ -42,7 +42,7 @@ impl Drafter<'_> {
         });
         let ends = seen.iter().chain(others);
         let ends = ends.map(|end| end.trim().to_owned());
-        ends.filter(|end| end.chars().count() > 1 || is_distinctive(end))
+        ends.filter(|end| end.chars().count() > 1 || unlikely_in_prose(end))
             .collect()
     }
 
@@ -65,9 +65,9 @@ impl Drafter<'_> {
 /// Adds the markers of a text, or the text itself if it is not markers alone, unless it could as
 /// well be prose or JSON.
 pub(super) fn push_markers(into: &mut Vec<String>, text: &str) {
-    let units = markers::units(text)
+    let units = markers::markers_or_whole(text)
         .into_iter()
-        .filter(|unit| is_distinctive(unit));
+        .filter(|unit| unlikely_in_prose(unit));
     into.extend(units.map(str::to_owned));
 }
 

@@ -4,7 +4,7 @@ use crate::analysis::CallParts;
 use crate::derive::choices::Choice;
 use crate::derive::regex::{any_of, before_any_of, char_until, exact, loose};
 use crate::format::Node;
-use crate::markers::{self, dedup, is_distinctive};
+use crate::markers::{self, dedup, unlikely_in_prose};
 
 use super::call_texts::{
     between_calls, is_line_of_words, json_behind_words, json_call_start, opens_clearly,
@@ -37,11 +37,13 @@ impl Drafter<'_> {
                 lead => format!("(?:{}\\s*)?", loose(lead)),
             };
             let all = [own].into_iter().chain(loose_own);
-            let all = all.map(|own| match section.is_empty() || is_distinctive(section) {
-                true => own,
-                // Where it does not stand before a call, it is text.
-                false => format!("(?:{}\\s*{before})?{own}", loose(section)),
-            });
+            let all = all.map(
+                |own| match section.is_empty() || unlikely_in_prose(section) {
+                    true => own,
+                    // Where it does not stand before a call, it is text.
+                    false => format!("(?:{}\\s*{before})?{own}", loose(section)),
+                },
+            );
             return all.collect();
         }
         vec![self.chained(calls, open)]
@@ -119,7 +121,7 @@ impl Drafter<'_> {
             None if calls.dialect().is_some() => "(?=\\{)".to_owned(),
             None if calls.is_array() => format!("(?={PYTHON_LIST_START})"),
             None if self.begins_anywhere(calls) => self.arguments_ahead(calls).unwrap_or_default(),
-            None if !is_distinctive(section) => {
+            None if !unlikely_in_prose(section) => {
                 let ahead = python_argument(calls).map(|start| format!("(?={start})"));
                 ahead.unwrap_or_default()
             }
@@ -149,7 +151,7 @@ impl Drafter<'_> {
         let separator = between_calls(calls);
         // That all calls have been opened is looked up last, since it goes back through the whole text: only
         // where a call seems to begin.
-        let (next, behind) = match (is_distinctive(&calls.separator), section.is_empty()) {
+        let (next, behind) = match (unlikely_in_prose(&calls.separator), section.is_empty()) {
             (true, _) => (separator, String::new()),
             (false, true) => (format!("(?<=[}})]\\s*){separator}"), String::new()),
             (false, false) => {
@@ -158,7 +160,7 @@ impl Drafter<'_> {
                     .is_some_and(|arguments| arguments.in_python);
                 let bracket = if is_python { "(?<=\\))" } else { "" };
                 let behind = format!("(?<={}.*?)", loose(section));
-                let close = match is_distinctive(&calls.close) {
+                let close = match unlikely_in_prose(&calls.close) {
                     true => format!("(?<={}\\s*)", loose(calls.close.trim())),
                     false => bracket.to_owned(),
                 };

@@ -3,7 +3,7 @@
 use crate::analysis::ReasoningShape;
 use crate::derive::delimiter::{Delimiter, Delimiters, FieldDraft};
 use crate::derive::regex::{any_of, exact, loose};
-use crate::markers::{dedup, is_distinctive, is_wordy, markers, says_end};
+use crate::markers::{dedup, markers, reads_like_prose, says_end, unlikely_in_prose};
 
 use super::call_texts::{SPOKEN, split_lead};
 use super::drafter::Drafter;
@@ -12,7 +12,7 @@ impl Drafter<'_> {
     /// The field for reasoning, if the model reasons.
     pub(super) fn thinking(&self) -> Option<FieldDraft> {
         if let Some(around) = self.around.and_then(|around| around.reasoning.as_ref()) {
-            return Some(self.field_as_seen(&self.options.reasoning_field, around));
+            return Some(self.field_as_rendered(&self.options.reasoning_field, around));
         }
         let shape = self.findings.reasoning.as_ref()?;
         let close = shape.close.as_deref().map(str::trim);
@@ -38,7 +38,7 @@ impl Drafter<'_> {
     /// Other ways of opening reasoning: anywhere, or at the turn's start.
     pub(super) fn other_opens_of_thinking(&self, shape: &ReasoningShape) -> Vec<Delimiter> {
         let open = shape.open.as_deref().map(str::trim);
-        let open = open.filter(|open| is_distinctive(open) && !is_wordy(open));
+        let open = open.filter(|open| unlikely_in_prose(open) && !reads_like_prose(open));
         let opens = open.map(|open| {
             let at_start = format!("\\A\\s*{}", exact(open));
             [
@@ -100,7 +100,7 @@ impl Drafter<'_> {
         let mut openers = self.call_openers();
         let content = &self.findings.content;
         let around = content.open.iter().chain(&content.beside_reasoning);
-        let opens = |text: &&String| is_distinctive(text) && !says_end(text);
+        let opens = |text: &&String| unlikely_in_prose(text) && !says_end(text);
         openers.extend(around.filter(opens).map(|text| text.trim().to_owned()));
         dedup(&mut openers);
         openers
@@ -114,7 +114,7 @@ impl Drafter<'_> {
         if let Some(calls) = self.calls {
             let between = format!("{}{}", calls.close, calls.separator);
             let texts = [calls.section_open.as_str(), split_lead(calls).0, &between];
-            for text in texts.into_iter().filter(|text| is_distinctive(text)) {
+            for text in texts.into_iter().filter(|text| unlikely_in_prose(text)) {
                 before.extend([exact(text.trim_start()), exact(text.trim())]);
             }
         }

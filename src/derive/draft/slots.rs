@@ -1,17 +1,17 @@
 //! The expression for a row of texts and slots, such as what opens a call.
 
-use crate::analysis::{CallParts, row};
+use crate::analysis::{CallParts, slot_sequence};
 use crate::derive::choices::Choice;
 use crate::derive::regex::{char_between, char_until, loose};
 use crate::format::{Node, Slot};
 use crate::markers::lexicon::unmarked;
-use crate::markers::{self, ID_SLOT, INDEX_SLOT, NAME_SLOT, is_distinctive};
+use crate::markers::{self, ID_SLOT, INDEX_SLOT, NAME_SLOT, unlikely_in_prose};
 
 use super::call_texts::{opens_clearly, split_at_id};
 use super::drafter::Drafter;
 
 /// A row of texts and slots.
-struct Row {
+struct SlotPattern {
     slots: Vec<Node>,
     /// Where the name stands that counts.
     last_name: Option<usize>,
@@ -19,15 +19,15 @@ struct Row {
     number: Option<usize>,
 }
 
-impl Row {
-    fn new(text: &str, numbers_are_ids: bool) -> Row {
-        let slots = row(text);
+impl SlotPattern {
+    fn new(text: &str, numbers_are_ids: bool) -> SlotPattern {
+        let slots = slot_sequence(text);
         let last_name = slots.iter().rposition(is(Slot::Name));
         let number = last_name.filter(|_| numbers_are_ids).and_then(|name| {
             let after = slots[name..].iter().position(is(Slot::Index))?;
             Some(name + after)
         });
-        Row {
+        SlotPattern {
             slots,
             last_name,
             number,
@@ -71,7 +71,7 @@ impl Drafter<'_> {
     /// The expression for slots in a row, with groups for name and id if they are to be captured.
     pub(super) fn slots_pattern(&self, text: &str, named: bool) -> String {
         let captures_ids = named && self.options.ids;
-        let row = Row::new(text, captures_ids && !text.contains(ID_SLOT));
+        let row = SlotPattern::new(text, captures_ids && !text.contains(ID_SLOT));
         // Models leave out ids that have a marker of their own.
         let is_before_id = |at: usize| !self.options.ids && row.is_marker_of_id(at);
         let mut out = String::new();
@@ -101,7 +101,7 @@ impl Drafter<'_> {
     }
 
     /// The expression for a text of a row.
-    fn text_pattern(&self, row: &Row, at: usize, text: &str) -> String {
+    fn text_pattern(&self, row: &SlotPattern, at: usize, text: &str) -> String {
         let text = if at == 0 { text.trim_start() } else { text };
         let is_json = self.calls.is_some_and(|calls| calls.dialect().is_some());
         let text = match is_json {
@@ -134,14 +134,14 @@ impl Drafter<'_> {
     }
 
     /// The expression for a name in a row.
-    fn name_pattern(&self, row: &Row, at: usize, named: bool) -> String {
+    fn name_pattern(&self, row: &SlotPattern, at: usize, named: bool) -> String {
         let before = match at.checked_sub(1).map(|before| row.text(before)) {
             None => self.before_name(),
             Some(text) => {
                 // What stands in JSON is no part of the marker before it.
                 let own = text.rsplit('{').next().unwrap_or_default();
                 // Markers may hold the same sign: in `@@end@@@name{`, the name begins behind the last.
-                match is_distinctive(own) {
+                match unlikely_in_prose(own) {
                     true => Vec::new(),
                     false => vec![own],
                 }
@@ -149,7 +149,9 @@ impl Drafter<'_> {
         };
         // Names may have the sign before a call's number, which goes up to the last of them: `a:b` in `a:b:0`.
         let next = match row.slots.get(at + 2) {
-            Some(Node::Slot(Slot::Index)) if is_distinctive(row.text(at + 3)) => row.text(at + 3),
+            Some(Node::Slot(Slot::Index)) if unlikely_in_prose(row.text(at + 3)) => {
+                row.text(at + 3)
+            }
             _ => row.text(at + 1),
         };
         let name = format!("{}+", self.name_class(&before, next));

@@ -3,7 +3,7 @@
 use crate::analysis::CallParts;
 use crate::derive::delimiter::{Delimiter, Delimiters, Draft};
 use crate::derive::regex::{any_of, before_any_of, loose};
-use crate::markers::{self, is_distinctive, is_slot};
+use crate::markers::{self, is_slot, unlikely_in_prose};
 
 use super::arguments::{key_class, whole_key};
 use super::call_texts::{is_named_behind, split_lead};
@@ -165,7 +165,7 @@ impl Drafter<'_> {
         let shape = self.findings.reasoning.as_ref();
         let shape = shape.filter(|_| self.around.is_none())?;
         let close = shape.close.as_deref().map(str::trim);
-        let own = close.filter(|close| !markers::is_wordy(close));
+        let own = close.filter(|close| !markers::reads_like_prose(close));
         Some(FieldVariants {
             name: self.options.reasoning_field.clone(),
             opens: self.other_opens_of_thinking(shape),
@@ -242,7 +242,7 @@ impl Drafter<'_> {
             .iter()
             .filter(|_| !turn.before_seams.is_empty());
         behind.extend(headers.map(|header| header.trim().to_owned()));
-        behind.retain(|text| is_distinctive(text) && !text.contains(is_slot));
+        behind.retain(|text| unlikely_in_prose(text) && !text.contains(is_slot));
         markers::dedup(&mut behind);
         let opens = &self.findings.content;
         let opens: Vec<&str> = opens
@@ -289,7 +289,8 @@ impl Drafter<'_> {
             heads.push(with_lead.clone());
             heads.push(format!("(?:{}\\s*)?{expression}", loose(lead)));
         }
-        if is_distinctive(section) && !calls.is_array() && !expression.contains(&loose(section)) {
+        if unlikely_in_prose(section) && !calls.is_array() && !expression.contains(&loose(section))
+        {
             let section = format!("(?:{}\\s*)?", loose(section));
             heads.push(format!("{section}{expression}"));
             if !lead.is_empty() {
@@ -325,7 +326,7 @@ impl Drafter<'_> {
         }
         let arguments = calls.single_arguments()?;
         let close = markers::split_close(&calls.close).0.trim();
-        let is_known = |text: &str| is_distinctive(text) && !text.contains(is_slot);
+        let is_known = |text: &str| unlikely_in_prose(text) && !text.contains(is_slot);
         let between = arguments.between.first().map_or("", |text| text.trim());
         let mut follows: Vec<String> = Vec::new();
         for open in &arguments.opens {
@@ -356,14 +357,14 @@ fn without_quotes(expression: &str) -> String {
 fn call_closes(calls: &CallParts<'_>) -> Vec<Delimiter> {
     let close = calls.close.trim();
     // White space may stand before a bracket of JSON, as only the draft has it.
-    if close.contains(is_slot) || !is_distinctive(close) || close.starts_with(['}', ']', ')']) {
+    if close.contains(is_slot) || !unlikely_in_prose(close) || close.starts_with(['}', ']', ')']) {
         return Vec::new();
     }
     let (first, rest) = markers::split_close(close);
     // White space may stand between what a call ends with, as between the bracket of its JSON and a marker.
-    let mut closes = vec![Delimiter::Loose(markers::units(close).join(" "))];
+    let mut closes = vec![Delimiter::Loose(markers::markers_or_whole(close).join(" "))];
     let section = calls.section_close.trim();
-    if is_distinctive(section) {
+    if unlikely_in_prose(section) {
         closes.push(Delimiter::Loose(format!("{close} {section}")));
     }
     if !rest.trim().is_empty() {

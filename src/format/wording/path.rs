@@ -56,7 +56,7 @@ pub(super) struct Graph<'w> {
 }
 
 /// What a member of a list is made of, with its end.
-type Row<'w> = (Vec<WordingPieceRef<'w>>, &'w [usize], bool);
+type MemberPieces<'w> = (Vec<WordingPieceRef<'w>>, &'w [usize], bool);
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum WordingPieceRef<'w> {
@@ -73,7 +73,7 @@ impl<'w> Graph<'w> {
             root: 0,
         };
         for (number, list) in wording.lists.iter().enumerate() {
-            let rows = |is_first: bool| -> Vec<Row<'w>> {
+            let rows = |is_first: bool| -> Vec<MemberPieces<'w>> {
                 let rows = list.entries.iter().flat_map(|entry| {
                     [(&entry.tail, false), (&entry.last, true)].map(|(end, is_last)| {
                         let head = match is_first {
@@ -116,8 +116,8 @@ impl<'w> Graph<'w> {
     }
 
     /// Rows that begin alike share what they begin with.
-    fn branch(&mut self, list: usize, rows: Vec<Row<'w>>) -> usize {
-        let mut groups: Vec<(Option<WordingPieceRef<'w>>, Vec<Row<'w>>)> = Vec::new();
+    fn branch(&mut self, list: usize, rows: Vec<MemberPieces<'w>>) -> usize {
+        let mut groups: Vec<(Option<WordingPieceRef<'w>>, Vec<MemberPieces<'w>>)> = Vec::new();
         for (pieces, kinds, is_last) in rows {
             let mut pieces = pieces.into_iter();
             let first = pieces.next();

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::chat_template::program::{Kind, Statement, Use, What};
+use crate::chat_template::program::{Statement, StatementKind, Use, What};
 use crate::chat_template::steps::{Act, Step};
 use crate::markers::common_prefix;
 use crate::value::Value;
@@ -11,10 +11,10 @@ use super::stage::{Stage, Traced};
 use super::talk::Talk;
 
 /// A place in a template.
-pub(super) type Place = Range<usize>;
+pub(super) type SourceRange = Range<usize>;
 
 /// The place that wrote what stands somewhere in a rendering.
-pub(super) fn written(stage: &Stage<'_>, talk: &Talk, at: usize) -> Option<Place> {
+pub(super) fn written(stage: &Stage<'_>, talk: &Talk, at: usize) -> Option<SourceRange> {
     let traced = stage.trace(talk);
     let writing = traced
         .writings
@@ -27,13 +27,17 @@ pub(super) fn written(stage: &Stage<'_>, talk: &Talk, at: usize) -> Option<Place
 
 /// The first place where a text was made that holds something which stands neither in the template nor in the
 /// conversation.
-pub(super) fn origin(stage: &Stage<'_>, talk: &Talk, sign: &str) -> Option<Place> {
+pub(super) fn origin(stage: &Stage<'_>, talk: &Talk, sign: &str) -> Option<SourceRange> {
     let place = first(stage, talk, |text| text.contains(sign))?;
     (!stage.source_at(&place).contains(sign)).then_some(place)
 }
 
 /// The first place where a text was made of which something is so.
-pub(super) fn first(stage: &Stage<'_>, talk: &Talk, is_so: impl Fn(&str) -> bool) -> Option<Place> {
+pub(super) fn first(
+    stage: &Stage<'_>,
+    talk: &Talk,
+    is_so: impl Fn(&str) -> bool,
+) -> Option<SourceRange> {
     let traced = stage.trace(talk);
     let mut steps = traced.steps.all().iter();
     let first = steps.find(|step| match &step.act {
@@ -47,7 +51,7 @@ pub(super) fn first(stage: &Stage<'_>, talk: &Talk, is_so: impl Fn(&str) -> bool
 pub(super) fn reaches(stage: &Stage<'_>, traced: &Traced, statement: &Statement) -> bool {
     stage.program.around(statement).all(|block| {
         let opener = &stage.program.statements[block.opened_by];
-        opener.kind != Kind::If || traced.tested(opener, block.branch == 0)
+        opener.kind != StatementKind::If || traced.tested(opener, block.branch == 0)
     })
 }
 
@@ -59,7 +63,7 @@ pub(super) fn dropped(
     word: &str,
     keys: &[&str],
     role: &str,
-) -> Option<Place> {
+) -> Option<SourceRange> {
     let traced = stage.trace(talk);
     let steps = traced.steps.all();
     let is_of = |step: &Step| match &step.act {
@@ -70,7 +74,7 @@ pub(super) fn dropped(
     let kept = steps.iter().filter(|step| is_of(step)).filter_map(|step| {
         let statement = stage.program.at(&traced.steps.place(step))?;
         match &statement.kind {
-            Kind::Set(name) => name.rsplit('.').next(),
+            StatementKind::Set(name) => name.rsplit('.').next(),
             _ => None,
         }
     });
@@ -81,7 +85,7 @@ pub(super) fn dropped(
     let undecided = || {
         let mut readers = stage
             .readers(&names)
-            .filter(|reader| reader.kind == Kind::Print);
+            .filter(|reader| reader.kind == StatementKind::Print);
         readers.find(|reader| {
             let own = |step: &&Step| {
                 let place = traced.steps.place(step);
@@ -106,7 +110,7 @@ pub(super) fn dropped(
     let mut holders = holders.filter_map(|step| stage.program.at(&traced.steps.place(step)));
     // It was kept under a name that nothing reads.
     let is_forgotten = |statement: &&Statement| match &statement.kind {
-        Kind::Set(name) => {
+        StatementKind::Set(name) => {
             let name = [name.rsplit('.').next().unwrap_or(name)];
             let mut readers = stage.readers(&name);
             readers.all(|reader| reader.place == statement.place)
@@ -123,7 +127,7 @@ pub(super) fn dropped(
     }
     // The branch that such messages take.
     let branch = stage.program.statements.iter().find(|statement| {
-        statement.kind == Kind::If
+        statement.kind == StatementKind::If
             && compares(stage, statement, role)
             && traced.tested(statement, true)
     });
@@ -143,7 +147,7 @@ pub(super) fn dropped(
     let loops = || {
         stage
             .readers(&["messages"])
-            .find(|statement| statement.kind == Kind::For)
+            .find(|statement| statement.kind == StatementKind::For)
     };
     let branch = branch.map(|statement| statement.place.clone());
     branch
@@ -159,15 +163,17 @@ fn mistaken(
     talk: &Talk,
     keys: &[&str],
     role: &str,
-) -> Option<Place> {
+) -> Option<SourceRange> {
     let program = &stage.program;
     let in_branch = |statement: &Statement| {
         program.around(statement).any(|block| {
             let opener = &program.statements[block.opened_by];
-            block.branch == 0 && opener.kind == Kind::If && compares(stage, opener, role)
+            block.branch == 0 && opener.kind == StatementKind::If && compares(stage, opener, role)
         })
     };
-    let makes = |statement: &Statement| matches!(statement.kind, Kind::Print | Kind::Set(_));
+    let makes = |statement: &Statement| {
+        matches!(statement.kind, StatementKind::Print | StatementKind::Set(_))
+    };
     let looks_first = |used: &Use| {
         matches!(&used.what, What::Test(_))
             || matches!(&used.what, What::Filter(name, _) if name == "default")
@@ -212,7 +218,7 @@ fn mistaken(
         }
     };
     let mut openers = program.statements.iter().filter(|statement| {
-        let is_taken = statement.kind == Kind::If && traced.tested(statement, true);
+        let is_taken = statement.kind == StatementKind::If && traced.tested(statement, true);
         is_taken && asks(statement) && (in_branch(statement) || compares(stage, statement, role))
     });
     let place = openers.find_map(behind)?.place.clone();
@@ -220,7 +226,7 @@ fn mistaken(
 }
 
 /// The loop over what stands under a key that a run came to, and never went through.
-pub(super) fn idle_loop(stage: &Stage<'_>, talk: &Talk, keys: &[&str]) -> Option<Place> {
+pub(super) fn idle_loop(stage: &Stage<'_>, talk: &Talk, keys: &[&str]) -> Option<SourceRange> {
     let traced = stage.trace(talk);
     let steps = || {
         traced
@@ -229,10 +235,10 @@ pub(super) fn idle_loop(stage: &Stage<'_>, talk: &Talk, keys: &[&str]) -> Option
             .iter()
             .map(|step| traced.steps.place(step))
     };
-    let mut loops = stage
-        .readers(keys)
-        .filter(|statement| statement.kind == Kind::For && reaches(stage, &traced, statement));
-    let is_within = |opener: &Statement, place: &Place| {
+    let mut loops = stage.readers(keys).filter(|statement| {
+        statement.kind == StatementKind::For && reaches(stage, &traced, statement)
+    });
+    let is_within = |opener: &Statement, place: &SourceRange| {
         let statement = stage.program.at(place);
         statement.is_some_and(|statement| {
             let mut around = stage.program.around(statement);
@@ -257,7 +263,7 @@ fn has_key(values: &[Value], name: &str) -> bool {
 }
 
 /// The statement that picks some of what stands under a key, or else goes through all of it.
-pub(super) fn picking(stage: &Stage<'_>, keys: &[&str]) -> Option<Place> {
+pub(super) fn picking(stage: &Stage<'_>, keys: &[&str]) -> Option<SourceRange> {
     let picks = |statement: &&Statement| {
         let uses = stage.program.uses_of(statement);
         uses.iter().any(|used| match &used.what {
@@ -270,15 +276,14 @@ pub(super) fn picking(stage: &Stage<'_>, keys: &[&str]) -> Option<Place> {
         })
     };
     let all: Vec<&Statement> = stage.readers(keys).collect();
-    let picking = all
-        .iter()
-        .copied()
-        .find(|statement| matches!(statement.kind, Kind::For | Kind::Set(_)) && picks(statement));
+    let picking = all.iter().copied().find(|statement| {
+        matches!(statement.kind, StatementKind::For | StatementKind::Set(_)) && picks(statement)
+    });
     // A condition on the turn of the loop picks, too.
     let loops = all
         .iter()
         .copied()
-        .find(|statement| statement.kind == Kind::For)?;
+        .find(|statement| statement.kind == StatementKind::For)?;
     let number = stage
         .program
         .statements
@@ -290,7 +295,7 @@ pub(super) fn picking(stage: &Stage<'_>, keys: &[&str]) -> Option<Place> {
             .around(statement)
             .next()
             .is_some_and(|block| Some(block.opened_by) == number);
-        statement.kind == Kind::If
+        statement.kind == StatementKind::If
             && within
             && stage.reads(statement, &["loop"])
             && stage.encloses_calls(statement)
@@ -312,10 +317,13 @@ const ROLES: [&str; 4] = ["system", "user", "assistant", "tool"];
 
 /// The condition that kept the template from a statement that reads one of these names: it never went that way. One
 /// that stands under a role's branch is preferred, then the innermost.
-fn barrier(stage: &Stage<'_>, traced: &Traced, names: &[&str], role: &str) -> Option<Place> {
-    let mut best: Option<((bool, bool, usize), Place)> = None;
+fn barrier(stage: &Stage<'_>, traced: &Traced, names: &[&str], role: &str) -> Option<SourceRange> {
+    let mut best: Option<((bool, bool, usize), SourceRange)> = None;
     for statement in stage.readers(names) {
-        if !matches!(statement.kind, Kind::Print | Kind::Set(_) | Kind::For) {
+        if !matches!(
+            statement.kind,
+            StatementKind::Print | StatementKind::Set(_) | StatementKind::For
+        ) {
             continue;
         }
         let around: Vec<_> = stage.program.around(statement).collect();
@@ -324,7 +332,7 @@ fn barrier(stage: &Stage<'_>, traced: &Traced, names: &[&str], role: &str) -> Op
         // From the outside in.
         for (depth, block) in around.iter().rev().enumerate() {
             let opener = &stage.program.statements[block.opened_by];
-            if opener.kind != Kind::If {
+            if opener.kind != StatementKind::If {
                 continue;
             }
             let needed = block.branch == 0;
@@ -336,7 +344,7 @@ fn barrier(stage: &Stage<'_>, traced: &Traced, names: &[&str], role: &str) -> Op
             if traced.tested(opener, !needed) {
                 // What another role's messages would have been written by is not missing.
                 let is_of_others = !about_role && of_others;
-                let rank = (about_role, statement.kind == Kind::Print, depth);
+                let rank = (about_role, statement.kind == StatementKind::Print, depth);
                 if !is_of_others && best.as_ref().is_none_or(|(best, _)| *best < rank) {
                     best = Some((rank, opener.place.clone()));
                 }
@@ -349,7 +357,12 @@ fn barrier(stage: &Stage<'_>, traced: &Traced, names: &[&str], role: &str) -> Op
 
 /// The place that decided that two renderings differ from somewhere on: the condition that parts what wrote
 /// the one from what wrote the other, or what wrote both.
-pub(super) fn parted(stage: &Stage<'_>, one: &Talk, other: &Talk, at: usize) -> Option<Place> {
+pub(super) fn parted(
+    stage: &Stage<'_>,
+    one: &Talk,
+    other: &Talk,
+    at: usize,
+) -> Option<SourceRange> {
     let first = written(stage, one, at)?;
     let Some(second) = written(stage, other, at) else {
         return Some(first);
@@ -375,7 +388,9 @@ pub(super) fn parted(stage: &Stage<'_>, one: &Talk, other: &Talk, at: usize) -> 
         let openers = path[shared..]
             .iter()
             .map(|(opener, _)| &program.statements[*opener]);
-        openers.filter(|opener| opener.kind == Kind::If).collect()
+        openers
+            .filter(|opener| opener.kind == StatementKind::If)
+            .collect()
     };
     let (own, others) = match a.place.start <= b.place.start {
         true => (conditions(&left), conditions(&right)),
@@ -404,9 +419,9 @@ pub(super) fn parted(stage: &Stage<'_>, one: &Talk, other: &Talk, at: usize) -> 
 }
 
 /// The last condition before two runs part that came out one way in the one and another way in the other.
-fn decided(stage: &Stage<'_>, one: &Talk, other: &Talk) -> Option<Place> {
+fn decided(stage: &Stage<'_>, one: &Talk, other: &Talk) -> Option<SourceRange> {
     let (one, other) = (stage.trace(one), stage.trace(other));
-    let tests = |traced: &Traced| -> Vec<(Place, bool)> {
+    let tests = |traced: &Traced| -> Vec<(SourceRange, bool)> {
         let steps = traced.steps.all().iter();
         let tests = steps.filter_map(|step| match step.act {
             Act::Tested(outcome) => Some((traced.steps.place(step), outcome)),

@@ -1,7 +1,7 @@
 //! Calls and results, and what a template leaves out of them.
 
 use crate::analysis::probe::with;
-use crate::chat_template::program::{Kind, What};
+use crate::chat_template::program::{StatementKind, What};
 use crate::lint::{Level, Lint};
 use crate::value::Value;
 
@@ -247,7 +247,9 @@ fn ids(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
     };
     let branch = || {
         let mut all = stage.program.statements.iter();
-        all.find(|statement| statement.kind == Kind::If && blame::compares(stage, statement, role))
+        all.find(|statement| {
+            statement.kind == StatementKind::If && blame::compares(stage, statement, role)
+        })
     };
     let calls = || stage.readers(&["tool_calls"]).next();
     let reader = stage.readers(&keys).next();

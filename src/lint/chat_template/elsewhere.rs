@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use crate::chat_template::program::{Kind, Program, What};
+use crate::chat_template::program::{Program, StatementKind, What};
 use crate::chat_template::{ChatTemplate, RenderError};
 use crate::diagnostic::Diagnostic;
 use crate::lint::{Complaint, Level, Lint, listed};
 use crate::position::Position;
 
-use super::blame::Place;
+use super::blame::SourceRange;
 use super::engines::{Engine, Feature, OTHERS, TRANSFORMERS};
 use super::stage::Stage;
 use super::{Fault, Report};
@@ -27,7 +27,7 @@ pub(super) fn check(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
             .at(refusal.place),
         );
     }
-    let mut lacking: BTreeMap<usize, (String, Place, Vec<String>)> = BTreeMap::new();
+    let mut lacking: BTreeMap<usize, (String, SourceRange, Vec<String>)> = BTreeMap::new();
     for Found { feature, place, .. } in &features {
         if !TRANSFORMERS.has(*feature) {
             continue;
@@ -62,7 +62,7 @@ pub(super) fn check(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
 /// Something that the transformers library refuses.
 struct Refusal {
     what: String,
-    place: Place,
+    place: SourceRange,
     /// Whether it is refused wherever it stands, and not only once it is come to.
     is_sure: bool,
 }
@@ -174,7 +174,7 @@ fn in_words(feature: Feature<'_>) -> String {
 /// Something that a template makes use of.
 struct Found<'p> {
     feature: Feature<'p>,
-    place: Place,
+    place: SourceRange,
     /// Whether it stands under a condition.
     is_conditional: bool,
 }
@@ -197,8 +197,8 @@ fn features(program: &Program, marks_generation: bool) -> Vec<Found<'_>> {
     for statement in &program.statements {
         let mut around = program.around(statement);
         let under_condition =
-            around.any(|block| program.statements[block.opened_by].kind == Kind::If);
-        if let Kind::Tag(tag) = statement.kind {
+            around.any(|block| program.statements[block.opened_by].kind == StatementKind::If);
+        if let StatementKind::Tag(tag) = statement.kind {
             let is_generation = marks_generation && tag == "call" && {
                 let mut uses = program.uses_of(statement).iter();
                 uses.any(|used| matches!(&used.what, What::Function(name, _) if name == GENERATION))

@@ -34,7 +34,7 @@ use super::{Complaint, Complaints, Level, Lint, LintOptions};
 
 pub use elsewhere::refused_by_transformers;
 
-use blame::Place;
+use blame::SourceRange;
 use stage::Stage;
 use talk::Talk;
 
@@ -224,7 +224,7 @@ struct Report<'s, 't> {
 struct Fault<'f> {
     lint: Lint,
     level: Level,
-    place: Option<Place>,
+    place: Option<SourceRange>,
     message: String,
     remedy: &'f str,
     /// The conversation that shows it.
@@ -253,7 +253,7 @@ impl<'f> Fault<'f> {
         self
     }
 
-    fn at(mut self, place: impl Into<Option<Place>>) -> Fault<'f> {
+    fn at(mut self, place: impl Into<Option<SourceRange>>) -> Fault<'f> {
         self.place = place.into();
         self
     }

@@ -7,7 +7,7 @@ use crate::json;
 use crate::lint::{Level, Lint};
 use crate::value::{Object, Value};
 
-use super::blame::{self, Place};
+use super::blame::{self, SourceRange};
 use super::stage::Stage;
 use super::talk::Talk;
 use super::{Fault, Report};
@@ -157,7 +157,7 @@ pub(super) fn talks_in_parts(stage: &Stage<'_>) -> Vec<(Talk, &'static str)> {
 
 /// Content in parts is for templates that know of them; others are given texts. One that asks what content is just
 /// there should get it right.
-pub(super) fn level_of_parts(stage: &Stage<'_>, place: Option<&Place>) -> Level {
+pub(super) fn level_of_parts(stage: &Stage<'_>, place: Option<&SourceRange>) -> Level {
     let statement = place.and_then(|place| stage.program.at(place));
     let asks = statement.is_some_and(|statement| {
         let around = stage

@@ -1,7 +1,7 @@
 //! What comes out changed: then what a model wrote is not what it reads later.
 
 use crate::analysis::probe::with;
-use crate::chat_template::program::{Kind, Statement, What};
+use crate::chat_template::program::{Statement, StatementKind, What};
 use crate::lint::{Level, Lint};
 use crate::value::{Object, Value};
 
@@ -109,7 +109,7 @@ fn texts(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
 }
 
 /// The first place that made something else of a text.
-fn changing(stage: &Stage<'_>, talk: &Talk, word: &str, said: &str) -> Option<blame::Place> {
+fn changing(stage: &Stage<'_>, talk: &Talk, word: &str, said: &str) -> Option<blame::SourceRange> {
     let lowered = word.to_lowercase();
     let holds = |text: &str| text.to_lowercase().contains(&lowered);
     let changed = blame::first(stage, talk, |text| holds(text) && !text.contains(said));
@@ -223,7 +223,7 @@ fn arguments(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
 }
 
 /// The loop that sorts what it goes through, around what wrote a place of a rendering.
-fn sorting_loop(stage: &Stage<'_>, talk: &Talk, at: usize) -> Option<blame::Place> {
+fn sorting_loop(stage: &Stage<'_>, talk: &Talk, at: usize) -> Option<blame::SourceRange> {
     let writer = stage.program.at(&blame::written(stage, talk, at)?)?;
     let mut loops = stage
         .program
@@ -233,7 +233,7 @@ fn sorting_loop(stage: &Stage<'_>, talk: &Talk, at: usize) -> Option<blame::Plac
         |what: &What| matches!(what, What::Filter(name, _) if name == "dictsort" || name == "sort");
     let is_sorting = |statement: &&Statement| {
         let mut uses = stage.program.uses_of(statement).iter();
-        statement.kind == Kind::For && uses.any(|used| sorts(&used.what))
+        statement.kind == StatementKind::For && uses.any(|used| sorts(&used.what))
     };
     // Or that of a macro, whose text is put together with others.
     let in_macro = || {

@@ -9,7 +9,7 @@ use std::time::Duration;
 use crate::analysis;
 use crate::analysis::probe::Setting;
 use crate::analysis::turn_prober::TurnProber;
-use crate::chat_template::program::{Kind, Program, Statement, What};
+use crate::chat_template::program::{Program, Statement, StatementKind, What};
 use crate::chat_template::steps::{Act, Steps, Writing};
 use crate::chat_template::{
     ChatTemplate, PreparedTemplate, REASONING_KEYS, RenderError, RenderInput, Renderer, Tracer,
@@ -284,7 +284,7 @@ impl<'t> Stage<'t> {
             .filter(|block| block.branch == 0);
         let of_roles = openers.find(|block| {
             let opener = &self.program.statements[block.opened_by];
-            opener.kind == Kind::If && self.reads(opener, &["role"])
+            opener.kind == StatementKind::If && self.reads(opener, &["role"])
         });
         of_roles.is_none_or(|block| {
             super::blame::compares(self, &self.program.statements[block.opened_by], role)
@@ -312,7 +312,8 @@ impl<'t> Stage<'t> {
     /// Whether a variable is set from words of the conversation.
     pub(super) fn holds_words(&self, name: &str) -> bool {
         self.program.statements.iter().any(|statement| {
-            statement.kind == Kind::Set(name.to_owned()) && self.reads(statement, &["content"])
+            statement.kind == StatementKind::Set(name.to_owned())
+                && self.reads(statement, &["content"])
         })
     }
 

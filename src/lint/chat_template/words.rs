@@ -2,7 +2,7 @@
 //! template write something else. And templates that reach for what is none of theirs.
 
 use crate::analysis::probe::with;
-use crate::chat_template::program::{Comparison, Kind, Statement, What};
+use crate::chat_template::program::{Comparison, Statement, StatementKind, What};
 use crate::lint::{Level, Lint, listed, quoted};
 use crate::markers::pieces;
 use crate::value::Value;
@@ -158,8 +158,11 @@ fn compared_words(
     stage: &Stage<'_>,
     statement: &Statement,
     raises: bool,
-) -> Option<(String, blame::Place)> {
-    if !matches!(statement.kind, Kind::If | Kind::Print | Kind::Set(_)) {
+) -> Option<(String, blame::SourceRange)> {
+    if !matches!(
+        statement.kind,
+        StatementKind::If | StatementKind::Print | StatementKind::Set(_)
+    ) {
         return None;
     }
     let uses = stage.program.uses_of(statement);

@@ -4,9 +4,9 @@ use crate::response::pattern::Node;
 use crate::value::{Object, Value};
 
 use super::Way;
-use super::around::{Around, inside, is_optional, without_end};
+use super::group_context::{GroupContext, inside, is_optional, without_end};
 use super::item::Item;
-use super::plan::{Kind, Plan, Planned};
+use super::plan::{Plan, PlanKind, Planned};
 use super::write::plain;
 
 /// For so many texts it is left open whether white space around them is taken off. Where there are more, it
@@ -15,7 +15,7 @@ const MAX_OPEN: usize = 4;
 
 /// The templates that may read as the schema does, the simplest first.
 pub(super) fn drafts(plan: &Plan, way: Way) -> Vec<Value> {
-    let is_text = |field: &&Planned| matches!(field.kind, Kind::Text("text"));
+    let is_text = |field: &&Planned| matches!(field.kind, PlanKind::Text("text"));
     let texts = plan.fields.iter().filter(is_text).count();
     let open = if texts > MAX_OPEN { 0 } else { texts };
     let choices = 0..1_usize << (open + 1);
@@ -45,8 +45,8 @@ impl Draft<'_> {
         let mut texts = 0;
         for (index, field) in self.plan.fields.iter().enumerate() {
             let made = match &field.kind {
-                Kind::List(item) => self.list(field, item),
-                Kind::Text(parser) => {
+                PlanKind::List(item) => self.list(field, item),
+                PlanKind::Text(parser) => {
                     let mut made = match self.plan.implicit == Some(index) {
                         true => self.implicit_text(field),
                         false => self.marked_text(field),
@@ -187,7 +187,7 @@ impl Draft<'_> {
 
 /// What opens a field. If something may stand in place of its text that is no text of it, that belongs to
 /// what opens it, up to what closes it.
-fn opening(around: &Around) -> String {
+fn opening(around: &GroupContext) -> String {
     let Some((others, before, after)) = &around.instead else {
         return plain(&around.before);
     };

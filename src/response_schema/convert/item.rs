@@ -3,7 +3,7 @@
 use crate::value::{Object, Value};
 
 use super::json_item;
-use super::part::{Found, Part};
+use super::part::{Found, Subschema};
 use super::parts;
 
 /// How an item of a list is read.
@@ -21,7 +21,7 @@ pub(super) struct Item {
 }
 
 /// How items are read that have this schema.
-pub(super) fn item(part: &Part<'_>) -> Found<Item> {
+pub(super) fn item(part: &Subschema<'_>) -> Found<Item> {
     if part.has("x-parser") {
         json_item::item(part)
     } else if part.has("properties") {

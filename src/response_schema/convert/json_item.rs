@@ -6,13 +6,13 @@ use crate::response_schema::substitution::{Piece, replacement};
 use crate::response_schema::transform::{Expression, Transform};
 use crate::value::{Object, Value};
 
-use super::around::syntax;
+use super::group_context::syntax;
 use super::item::Item;
-use super::part::{Found, Part};
+use super::part::{Found, Subschema};
 use super::sample::{ARGUMENTS, NAME, sample};
 use super::write::{plain, written};
 
-pub(super) fn item(part: &Part<'_>) -> Found<Item> {
+pub(super) fn item(part: &Subschema<'_>) -> Found<Item> {
     for key in ["x-regex", "x-regex-iterator", "x-regex-key-value"] {
         if part.has(key) {
             let message = "a pattern inside of an item that is JSON has no counterpart";
@@ -30,7 +30,7 @@ pub(super) fn item(part: &Part<'_>) -> Found<Item> {
     Ok(item)
 }
 
-fn content_args(part: &Part<'_>) -> Object {
+fn content_args(part: &Subschema<'_>) -> Object {
     let mut args = Object::new();
     if part.text("x-parser") == Some("gemma4-tool-call") {
         let quote = Value::from("<|\"|>");
@@ -45,7 +45,7 @@ fn content_args(part: &Part<'_>) -> Object {
 }
 
 /// What stands for the item once its substitution is made.
-fn substituted(part: &Part<'_>, item: &mut Item) -> Found<Value> {
+fn substituted(part: &Subschema<'_>, item: &mut Item) -> Found<Value> {
     let keys = function_keys(part);
     let refused = |message| part.refused_at("x-regex-substitutions", message);
     let pair = match part.list("x-regex-substitutions") {
@@ -85,7 +85,7 @@ fn substituted(part: &Part<'_>, item: &mut Item) -> Found<Value> {
 }
 
 /// The keys of the function in a call, each with whether it holds an object.
-fn function_keys(part: &Part<'_>) -> Vec<(String, bool)> {
+fn function_keys(part: &Subschema<'_>) -> Vec<(String, bool)> {
     let mut properties = part.properties();
     if let Some(at) = properties.iter().position(|(key, _)| key == "function") {
         properties = properties[at].1.properties();
@@ -199,7 +199,7 @@ fn last_key(text: &str) -> Option<String> {
 }
 
 /// What the schema's own transform makes of placeholders.
-fn transform(part: &Part<'_>, content: Value) -> Found<Value> {
+fn transform(part: &Subschema<'_>, content: Value) -> Found<Value> {
     let args = part.inner("x-parser-args");
     let Some(expression) = args.text("transform") else {
         return Ok(content);
@@ -237,7 +237,7 @@ fn reshaped(expression: &Expression, content: &Value) -> Option<Value> {
 }
 
 /// Puts the properties that are constants into the shape of an item.
-fn put_constants(part: &Part<'_>, transform: &mut Value) {
+fn put_constants(part: &Subschema<'_>, transform: &mut Value) {
     let Some(shape) = transform.as_object_mut() else {
         return;
     };

@@ -7,7 +7,7 @@
 //! does.
 
 // In the order in which they build upon each other: no file imports from one of a later group.
-mod around;
+mod group_context;
 mod part;
 
 mod sample;

@@ -7,7 +7,7 @@ use crate::value::{Object, Value, pointer_below as below};
 
 /// A schema, and where it stands.
 #[derive(Debug, Clone)]
-pub(super) struct Part<'s> {
+pub(super) struct Subschema<'s> {
     pub(super) value: &'s Value,
     pointer: String,
 }
@@ -17,9 +17,9 @@ pub(super) type Found<T> = Result<T, Diagnostic>;
 /// The schema of one that is not there.
 static ANYTHING: LazyLock<Value> = LazyLock::new(|| Object::new().into());
 
-impl<'s> Part<'s> {
-    pub(super) fn whole(value: &'s Value) -> Part<'s> {
-        Part {
+impl<'s> Subschema<'s> {
+    pub(super) fn whole(value: &'s Value) -> Subschema<'s> {
+        Subschema {
             value,
             pointer: String::new(),
         }
@@ -44,21 +44,21 @@ impl<'s> Part<'s> {
     }
 
     /// The schema at a key, or the one that takes anything.
-    pub(super) fn inner(&self, key: &str) -> Part<'s> {
-        Part {
+    pub(super) fn inner(&self, key: &str) -> Subschema<'s> {
+        Subschema {
             value: self.value.get(key).unwrap_or(&ANYTHING),
             pointer: below(&self.pointer, key),
         }
     }
 
-    pub(super) fn properties(&self) -> Vec<(String, Part<'s>)> {
+    pub(super) fn properties(&self) -> Vec<(String, Subschema<'s>)> {
         let place = below(&self.pointer, "properties");
         let properties = self.value.get("properties").and_then(Value::as_object);
         let properties = properties.into_iter().flat_map(Object::iter);
         let properties = properties.map(|(key, value)| {
             let key = key.to_string_lossy().into_owned();
             let pointer = below(&place, &key);
-            (key, Part { value, pointer })
+            (key, Subschema { value, pointer })
         });
         properties.collect()
     }

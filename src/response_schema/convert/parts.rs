@@ -3,15 +3,15 @@
 use crate::response::pattern::{Node, Syntax};
 use crate::value::{Object, Value};
 
-use super::around::{around, syntax, without_end};
+use super::group_context::{around, syntax, without_end};
 use super::item::Item;
-use super::part::{Found, Part};
+use super::part::{Found, Subschema};
 use super::sample::{ARGUMENTS, NAME, PAIRS, sample};
 use super::write::{plain, written};
 
 const UNLIKE: &str = "this pattern has no counterpart";
 
-pub(super) fn item(part: &Part<'_>) -> Found<Item> {
+pub(super) fn item(part: &Subschema<'_>) -> Found<Item> {
     let mut parts = Parts {
         item: Item {
             samples: vec![String::new(); ARGUMENTS.len()],
@@ -37,7 +37,7 @@ struct Parts {
 
 impl Parts {
     /// The shape of an object, with placeholders for what is read.
-    fn object(&mut self, part: &Part<'_>) -> Found<Value> {
+    fn object(&mut self, part: &Subschema<'_>) -> Found<Value> {
         let mut shape = Object::new();
         for (key, property) in part.properties() {
             let value = self.property(&key, &property)?;
@@ -46,7 +46,7 @@ impl Parts {
         Ok(shape.into())
     }
 
-    fn property(&mut self, key: &str, part: &Part<'_>) -> Found<Value> {
+    fn property(&mut self, key: &str, part: &Subschema<'_>) -> Found<Value> {
         if let Some(value) = part.constant() {
             return Ok(value.clone());
         }
@@ -64,7 +64,7 @@ impl Parts {
     }
 
     /// A text before the arguments, which opens the item.
-    fn name(&mut self, key: &str, pattern: &str, part: &Part<'_>) -> Found<Value> {
+    fn name(&mut self, key: &str, pattern: &str, part: &Subschema<'_>) -> Found<Value> {
         let parsed = parsed(pattern, part, "x-regex")?;
         if self.has_name || !self.item.content.is_empty() || parsed.groups.len() != 1 {
             let message = "only one text may stand before the arguments";
@@ -85,7 +85,7 @@ impl Parts {
     }
 
     /// Arguments that are JSON.
-    fn json(&mut self, pattern: &str, part: &Part<'_>) -> Found<Value> {
+    fn json(&mut self, pattern: &str, part: &Subschema<'_>) -> Found<Value> {
         let parsed = parsed(pattern, part, "x-regex")?;
         let found = around(&parsed.node, 0, &|_| false);
         let found = found.ok_or_else(|| part.refused_at("x-regex", UNLIKE))?;
@@ -101,7 +101,7 @@ impl Parts {
     }
 
     /// Arguments each of which is found by a pattern.
-    fn pairs(&mut self, pattern: &str, part: &Part<'_>) -> Found<Value> {
+    fn pairs(&mut self, pattern: &str, part: &Subschema<'_>) -> Found<Value> {
         if part.has("x-regex") {
             let message = "a pattern before the pairs has no counterpart";
             return Err(part.refused_at("x-regex", message));
@@ -133,7 +133,7 @@ impl Parts {
         Ok("{content}".into())
     }
 
-    fn begin_arguments(&mut self, content: &'static str, part: &Part<'_>) -> Found<()> {
+    fn begin_arguments(&mut self, content: &'static str, part: &Subschema<'_>) -> Found<()> {
         match self.item.content {
             "" => self.item.content = content,
             _ => return Err(part.refused("only one part of an item may hold arguments")),
@@ -145,7 +145,7 @@ impl Parts {
     fn add_to_samples(
         &mut self,
         parsed: &Syntax,
-        part: &Part<'_>,
+        part: &Subschema<'_>,
         group: [&str; ARGUMENTS.len()],
     ) -> Found<()> {
         for (so_far, group) in self.item.samples.iter_mut().zip(group) {
@@ -156,12 +156,12 @@ impl Parts {
     }
 }
 
-fn parsed(pattern: &str, part: &Part<'_>, key: &str) -> Found<Syntax> {
+fn parsed(pattern: &str, part: &Subschema<'_>, key: &str) -> Found<Syntax> {
     syntax(pattern).ok_or_else(|| part.refused_at(key, UNLIKE))
 }
 
 /// How the values of pairs are read.
-fn value_parser(part: &Part<'_>) -> Found<Value> {
+fn value_parser(part: &Subschema<'_>) -> Found<Value> {
     let allows_text = part.inner("x-parser-args").value.get("allow_non_json") == Some(&true.into());
     let (name, args) = match (part.value, part.text("x-parser"), part.text("type")) {
         (Value::Bool(false), ..) => {

@@ -7,9 +7,11 @@ use crate::response::pattern::{Node, Pattern, Syntax};
 use crate::response_schema::substitution::{Piece, replacement};
 use crate::value::{Object, Value};
 
-use super::around::{Around, around, beginning, inside, is_optional, syntax, tail, without_end};
+use super::group_context::{
+    GroupContext, around, beginning, inside, is_optional, syntax, tail, without_end,
+};
 use super::item::{Item, item};
-use super::part::{Found, Part};
+use super::part::{Found, Subschema};
 use super::sample::sample;
 use super::write::plain;
 
@@ -30,10 +32,10 @@ pub(super) struct Plan {
 #[derive(Debug)]
 pub(super) struct Planned {
     pub(super) name: String,
-    pub(super) around: Around,
+    pub(super) around: GroupContext,
     /// Its group in the pattern of the whole.
     pub(super) group: Option<usize>,
-    pub(super) kind: Kind,
+    pub(super) kind: PlanKind,
     /// More patterns that open and close it, since they are rewritten to what does.
     pub(super) also: Vec<(String, String)>,
     /// Its own pattern, if it has one.
@@ -41,7 +43,7 @@ pub(super) struct Planned {
 }
 
 #[derive(Debug)]
-pub(super) enum Kind {
+pub(super) enum PlanKind {
     /// A text by this parser.
     Text(&'static str),
     List(Box<Item>),
@@ -49,7 +51,7 @@ pub(super) enum Kind {
 
 /// Takes a schema apart. The error says all that has no counterpart.
 pub(super) fn plan(schema: &Value) -> Result<Plan, Vec<Diagnostic>> {
-    let whole = Part::whole(schema);
+    let whole = Subschema::whole(schema);
     let mut faults = beyond(&whole);
     let mut plan = Plan::of_pattern(whole.text("x-regex").and_then(syntax));
     for (key, property) in whole.properties() {
@@ -81,7 +83,7 @@ pub(super) fn plan(schema: &Value) -> Result<Plan, Vec<Diagnostic>> {
 }
 
 /// What the whole has that no response template can do.
-fn beyond(whole: &Part<'_>) -> Vec<Diagnostic> {
+fn beyond(whole: &Subschema<'_>) -> Vec<Diagnostic> {
     let message = "the message as a whole can't be read like this by a response template";
     let keys = ["x-parser", "x-regex-iterator", "x-regex-key-value"].into_iter();
     let given = keys.filter(|key| whole.has(key));
@@ -108,7 +110,7 @@ impl Plan {
         }
     }
 
-    fn field(&self, name: String, part: &Part<'_>) -> Found<Planned> {
+    fn field(&self, name: String, part: &Subschema<'_>) -> Found<Planned> {
         if part.has("x-regex-substitutions") || part.has("x-regex-key-value") {
             return Err(part.refused("a property with substitutions or pairs has no counterpart"));
         }
@@ -130,7 +132,7 @@ impl Plan {
     }
 
     /// What stands around a group in the pattern of the whole.
-    fn around_group(&self, group: Option<usize>) -> Option<Around> {
+    fn around_group(&self, group: Option<usize>) -> Option<GroupContext> {
         let (root, group) = self.root.as_ref().zip(group)?;
         around(&root.node, group, &|index| {
             index != group && is_named(root, index)
@@ -159,7 +161,7 @@ impl Plan {
 
     /// Of the fields that nothing has to stand before, the last one takes what no other claims. The others
     /// begin where what ends them is ahead.
-    fn choose_implicit(&mut self, whole: &Part<'_>) -> Found<()> {
+    fn choose_implicit(&mut self, whole: &Subschema<'_>) -> Found<()> {
         let fields = self.fields.iter().enumerate();
         let anywhere = fields.filter(|(_, field)| field.begins_anywhere());
         let anywhere: Vec<(usize, &Planned)> = anywhere.collect();
@@ -181,10 +183,10 @@ fn is_named(root: &Syntax, index: usize) -> bool {
     root.groups.get(index).is_some_and(|name| !name.is_empty())
 }
 
-type Reading = (Around, Kind, Option<Syntax>);
+type Reading = (GroupContext, PlanKind, Option<Syntax>);
 
 /// How a list is read that an iterator finds.
-fn list(part: &Part<'_>, iterator: &str, in_root: Option<Around>) -> Found<Reading> {
+fn list(part: &Subschema<'_>, iterator: &str, in_root: Option<GroupContext>) -> Found<Reading> {
     if part.has("x-regex") {
         let message = "a pattern before the iterator has no counterpart";
         return Err(part.refused_at("x-regex", message));
@@ -208,11 +210,11 @@ fn list(part: &Part<'_>, iterator: &str, in_root: Option<Around>) -> Found<Readi
         });
         found.after.clear();
     }
-    Ok((found, Kind::List(Box::new(item)), Some(own)))
+    Ok((found, PlanKind::List(Box::new(item)), Some(own)))
 }
 
 /// How a text is read, or what a parser makes of one.
-fn text(part: &Part<'_>, in_root: Option<Around>) -> Found<Reading> {
+fn text(part: &Subschema<'_>, in_root: Option<GroupContext>) -> Found<Reading> {
     let refused = |message| part.refused_at("x-regex", message);
     let parser = match (part.text("x-parser"), part.text("type")) {
         (None, None | Some("string" | "any")) => "text",
@@ -222,7 +224,7 @@ fn text(part: &Part<'_>, in_root: Option<Around>) -> Found<Reading> {
         (Some("json"), _) if !part.has("x-parser-args") => "json",
         _ => return Err(part.refused("a property that is read like this has no counterpart")),
     };
-    let kind = Kind::Text(parser);
+    let kind = PlanKind::Text(parser);
     let own = part.text("x-regex").and_then(syntax);
     match (own, in_root) {
         (Some(_), Some(_)) => Err(refused(
@@ -263,18 +265,18 @@ impl Planned {
 
     /// Whether what it holds is a list, which its own pattern divides.
     pub(super) fn is_list(&self) -> bool {
-        matches!(self.kind, Kind::List(_))
+        matches!(self.kind, PlanKind::List(_))
     }
 
     /// Texts that it may hold.
     pub(super) fn samples(&self) -> Vec<String> {
         let texts: &[&str] = match &self.kind {
-            Kind::Text("text") => &["The kettle is on,\nand the tide is in.", "two words"],
-            Kind::Text("int") => &["12"],
-            Kind::Text("float") => &["1.5"],
-            Kind::Text("bool") => &["true"],
-            Kind::Text(_) => &[r#"{"a": [1, "b"]}"#],
-            Kind::List(item) => {
+            PlanKind::Text("text") => &["The kettle is on,\nand the tide is in.", "two words"],
+            PlanKind::Text("int") => &["12"],
+            PlanKind::Text("float") => &["1.5"],
+            PlanKind::Text("bool") => &["true"],
+            PlanKind::Text(_) => &[r#"{"a": [1, "b"]}"#],
+            PlanKind::List(item) => {
                 let wrapped = |text: &String| {
                     let own = self.own.as_ref()?;
                     sample(&own.node, &|_| Some(text.clone()), true)

@@ -2,7 +2,7 @@
 
 use crate::response::pattern::Node;
 
-use super::around::holds;
+use super::group_context::holds;
 
 /// The name in synthetic calls.
 pub(super) const NAME: &str = "go";

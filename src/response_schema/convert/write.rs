@@ -4,7 +4,7 @@ use regex_syntax::hir::ClassUnicode;
 
 use crate::response::pattern::{Greed, Look, Node};
 
-use super::around::syntax;
+use super::group_context::syntax;
 
 /// Writes nodes for the dialect of response templates. Groups that have a name keep it.
 pub(super) fn written(nodes: &[Node], name: &dyn Fn(usize) -> Option<String>) -> String {

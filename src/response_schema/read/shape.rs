@@ -3,12 +3,12 @@
 use std::collections::HashSet;
 
 use crate::number;
-use crate::response_schema::schema::{ArrayShape, Kind, Node, ObjectShape, Shape};
+use crate::response_schema::schema::{ArrayShape, Node, NodeKind, ObjectShape, Shape};
 use crate::value::{Number, Object, Value};
 
-use super::{Content, Reader, Result};
+use super::{Content, Result, SchemaReader};
 
-impl Reader {
+impl SchemaReader {
     /// Makes of the content what the schema's type wants.
     pub(super) fn shaped(
         &mut self,
@@ -107,9 +107,9 @@ impl Reader {
         let mut message = Object::new();
         for (key, property) in shape.properties() {
             let value = match (&property.kind, parts.get_json_string(key)) {
-                (Kind::Const(value), _) => self.copied(node, value)?,
+                (NodeKind::Const(value), _) => self.copied(node, value)?,
                 (_, Some(part)) => self.node(property, Content::of(part))?,
-                (Kind::Read(steps), None) => match &steps.default {
+                (NodeKind::Read(steps), None) => match &steps.default {
                     Some(default) => self.copied(node, default)?,
                     None => continue,
                 },

@@ -17,7 +17,7 @@ use super::{Argument, Evaluated, Evaluation, Expression, null};
 #[derive(Debug)]
 pub(in crate::response_schema) struct Function {
     name: &'static str,
-    kind: Kind,
+    kind: FunctionName,
     /// What its arguments have to be.
     parameters: &'static [Parameter],
     /// Whether the last of them may be given again and again.
@@ -25,7 +25,7 @@ pub(in crate::response_schema) struct Function {
 }
 
 #[derive(Debug, Clone, Copy)]
-enum Kind {
+enum FunctionName {
     Abs,
     Avg,
     Ceil,
@@ -114,7 +114,7 @@ macro_rules! function {
     ($name:literal, $kind:ident, $($parameter:ident),+) => {
         Function {
             name: $name,
-            kind: Kind::$kind,
+            kind: FunctionName::$kind,
             parameters: &[$(Parameter::$parameter),+],
             is_variadic: false,
         }
@@ -122,7 +122,7 @@ macro_rules! function {
     ($name:literal, $kind:ident, $parameter:ident ...) => {
         Function {
             name: $name,
-            kind: Kind::$kind,
+            kind: FunctionName::$kind,
             parameters: &[Parameter::$parameter],
             is_variadic: true,
         }
@@ -235,7 +235,7 @@ impl Evaluation<'_> {
     /// What a function gives that evaluates an expression for each item of a list.
     fn by_item(
         &mut self,
-        kind: Kind,
+        kind: FunctionName,
         expression: &Expression,
         items: &[Value],
     ) -> Result<Value, String> {
@@ -244,7 +244,7 @@ impl Evaluation<'_> {
             let key = self.value(expression, item)?;
             keys.push(self.owned(key)?);
         }
-        if let Kind::Map = kind {
+        if let FunctionName::Map = kind {
             return Ok(keys.into());
         }
         let is_no_key = |key: &&Value| !matches!(key, Value::Number(_) | Value::String(_));
@@ -256,12 +256,12 @@ impl Evaluation<'_> {
         }
         let mut keyed: Vec<(&Value, &Value)> = keys.iter().zip(items).collect();
         let picked = match kind {
-            Kind::SortBy => {
+            FunctionName::SortBy => {
                 sort(&mut keyed, |(key, _)| key)?;
                 let sorted = keyed.into_iter().map(|(_, item)| Cow::Borrowed(item));
                 return self.list(sorted).map(Cow::into_owned);
             }
-            Kind::MaxBy => extreme(keyed.into_iter(), |(key, _)| key, Ordering::Greater)?,
+            FunctionName::MaxBy => extreme(keyed.into_iter(), |(key, _)| key, Ordering::Greater)?,
             _ => extreme(keyed.into_iter(), |(key, _)| key, Ordering::Less)?,
         };
         match picked {
@@ -270,12 +270,12 @@ impl Evaluation<'_> {
         }
     }
 
-    fn of_values<'v>(&mut self, kind: Kind, values: Vec<Cow<'v, Value>>) -> Evaluated<'v> {
+    fn of_values<'v>(&mut self, kind: FunctionName, values: Vec<Cow<'v, Value>>) -> Evaluated<'v> {
         let mut values = values.into_iter();
-        if let Kind::NotNull = kind {
+        if let FunctionName::NotNull = kind {
             return Ok(values.find(|value| !value.is_null()).unwrap_or_else(null));
         }
-        if let Kind::Merge = kind {
+        if let FunctionName::Merge = kind {
             let mut merged = Object::new();
             for value in values {
                 merged.extend(self.owned(value)?.into_object());
@@ -289,53 +289,55 @@ impl Evaluation<'_> {
         let (first, second) = (&*first, &*second);
         let items = first.as_array().unwrap_or_default();
         let made: Value = match kind {
-            Kind::Abs => number_of(first).map_or(Value::Null, |number| absolute(number).into()),
-            Kind::Ceil => return whole(first, f64::ceil),
-            Kind::Floor => return whole(first, f64::floor),
-            Kind::Sum => sum(items)?.into(),
-            Kind::Avg if items.is_empty() => Value::Null,
-            Kind::Avg => (sum(items)?.as_f64() / items.len() as f64).into(),
-            Kind::Contains => contains(first, second)?.into(),
-            Kind::StartsWith => bytes(first).starts_with(bytes(second)).into(),
-            Kind::EndsWith => bytes(first).ends_with(bytes(second)).into(),
-            Kind::Join => self.joined(first, second.as_array().unwrap_or_default())?,
-            Kind::Keys => {
+            FunctionName::Abs => {
+                number_of(first).map_or(Value::Null, |number| absolute(number).into())
+            }
+            FunctionName::Ceil => return whole(first, f64::ceil),
+            FunctionName::Floor => return whole(first, f64::floor),
+            FunctionName::Sum => sum(items)?.into(),
+            FunctionName::Avg if items.is_empty() => Value::Null,
+            FunctionName::Avg => (sum(items)?.as_f64() / items.len() as f64).into(),
+            FunctionName::Contains => contains(first, second)?.into(),
+            FunctionName::StartsWith => bytes(first).starts_with(bytes(second)).into(),
+            FunctionName::EndsWith => bytes(first).ends_with(bytes(second)).into(),
+            FunctionName::Join => self.joined(first, second.as_array().unwrap_or_default())?,
+            FunctionName::Keys => {
                 let keys = first.as_object().into_iter().flat_map(Object::keys);
                 let keys = keys.map(|key| Cow::Owned(Value::String(key.clone())));
                 self.count(bytes_of_keys(first))?;
                 return self.list(keys);
             }
-            Kind::Values => {
+            FunctionName::Values => {
                 let values = first.as_object().into_iter().flat_map(Object::values);
                 return self.list(values.map(Cow::Borrowed));
             }
-            Kind::Length => length(first).into(),
-            Kind::Max => {
+            FunctionName::Length => length(first).into(),
+            FunctionName::Max => {
                 let largest = extreme(items.iter(), |item| item, Ordering::Greater)?;
                 largest.cloned().unwrap_or_default()
             }
-            Kind::Min => {
+            FunctionName::Min => {
                 let smallest = extreme(items.iter(), |item| item, Ordering::Less)?;
                 smallest.cloned().unwrap_or_default()
             }
-            Kind::Sort => {
+            FunctionName::Sort => {
                 let mut sorted: Vec<&Value> = items.iter().collect();
                 sort(&mut sorted, |item| item)?;
                 return self.list(sorted.into_iter().map(Cow::Borrowed));
             }
-            Kind::Reverse => match first {
+            FunctionName::Reverse => match first {
                 Value::String(text) => {
                     self.count(text.len())?;
                     reversed(text)
                 }
                 _ => return self.list(items.iter().rev().map(Cow::Borrowed)),
             },
-            Kind::ToArray => match first {
+            FunctionName::ToArray => match first {
                 Value::Array(_) => self.owned(Cow::Borrowed(first))?,
                 _ => Value::Array(vec![self.owned(Cow::Borrowed(first))?]),
             },
-            Kind::ToNumber => to_number(first),
-            Kind::ToString => match first {
+            FunctionName::ToNumber => to_number(first),
+            FunctionName::ToString => match first {
                 Value::String(_) => self.owned(Cow::Borrowed(first))?,
                 _ => {
                     // Python writes each character beyond ASCII as an escape.
@@ -348,9 +350,12 @@ impl Evaluation<'_> {
                     text.into()
                 }
             },
-            Kind::Type => type_name(first).into(),
-            Kind::Map | Kind::MaxBy | Kind::MinBy | Kind::SortBy => Value::Null,
-            Kind::Merge | Kind::NotNull => Value::Null,
+            FunctionName::Type => type_name(first).into(),
+            FunctionName::Map
+            | FunctionName::MaxBy
+            | FunctionName::MinBy
+            | FunctionName::SortBy => Value::Null,
+            FunctionName::Merge | FunctionName::NotNull => Value::Null,
         };
         Ok(Cow::Owned(made))
     }

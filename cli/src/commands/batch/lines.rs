@@ -12,7 +12,7 @@ use unjinja::{Object, Value, json};
 use crate::commands::{Failure, input};
 
 use super::columns::Columns;
-use super::parts::Format;
+use super::parts::AnswerFile;
 use super::reply::{Answers, Members, Reply};
 
 /// How many lines a thread takes at a time, unless they are long.
@@ -265,7 +265,7 @@ fn push(out: &mut String, kept: &Members, reply: &Reply) {
 /// How parts of lines are written.
 pub(crate) struct LinesFormat;
 
-impl Format for LinesFormat {
+impl AnswerFile for LinesFormat {
     type Answers = String;
     type Part = (BufWriter<File>, usize);
 

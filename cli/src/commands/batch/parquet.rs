@@ -32,7 +32,7 @@ use unjinja::{Object, Value, json};
 use crate::commands::Failure;
 
 use super::columns::{Columns, KEYS};
-use super::parts::Format;
+use super::parts::AnswerFile;
 use super::reply::{Answers, Members, Reply};
 
 /// How many rows a thread takes at a time, unless they are long.
@@ -481,7 +481,7 @@ impl ParquetFormat {
     }
 }
 
-impl Format for ParquetFormat {
+impl AnswerFile for ParquetFormat {
     type Answers = Result<RecordBatch, String>;
     type Part = ArrowWriter<File>;
 

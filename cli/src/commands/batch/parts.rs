@@ -14,7 +14,7 @@ use unjinja::files::ReadFault;
 use unjinja::{Object, Value, json};
 
 use crate::commands::{Failure, output};
-use crate::{deferred, files};
+use crate::{files, signals};
 
 use super::reply::Answers;
 
@@ -23,7 +23,7 @@ const PART_ROWS: u64 = 1 << 16;
 const PART_BYTES: usize = 64 << 20;
 
 /// How answers are written into files.
-pub(crate) trait Format {
+pub(crate) trait AnswerFile {
     type Answers;
     /// A file that is being written.
     type Part;
@@ -100,7 +100,7 @@ pub(crate) enum Earlier {
 }
 
 /// A folder of parts.
-pub(crate) struct Parts<F: Format> {
+pub(crate) struct Parts<F: AnswerFile> {
     folder: PathBuf,
     format: F,
     /// What the parts are answers to.
@@ -129,7 +129,7 @@ fn fail(place: &Path, error: impl std::fmt::Display) -> Failure {
     Failure::Input(format!("{}: {error}", place.display()))
 }
 
-impl<F: Format> Parts<F> {
+impl<F: AnswerFile> Parts<F> {
     /// Opens the folder beside a file, where parts may be already.
     pub(crate) fn open(
         out: &Path,
@@ -265,7 +265,7 @@ impl<F: Format> Parts<F> {
         self.end_part()?;
         let parts = (0..self.whole.len()).map(|number| {
             // The file that is begun goes, the parts stay.
-            if deferred::has_come() {
+            if signals::has_come() {
                 return Err(io::Error::other("the run was interrupted"));
             }
             let path = self.part(number);

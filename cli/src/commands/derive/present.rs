@@ -20,7 +20,7 @@ pub(super) struct Present {
 }
 
 /// How the one that is there compares with the derived one.
-pub(super) enum Standing {
+pub(super) enum Comparison {
     /// It is the same, whatever the order of its keys.
     Same,
     /// It reads all texts alike: so many.
@@ -60,15 +60,15 @@ pub(super) fn find(
 }
 
 /// Compares what is there with what was derived.
-pub(super) fn compare_with(present: &Present, derivation: &Derivation) -> Standing {
+pub(super) fn compare_with(present: &Present, derivation: &Derivation) -> Comparison {
     let derived = &derivation.template;
     if present.value.total_eq(derived.as_value()) {
-        return Standing::Same;
+        return Comparison::Same;
     }
     let there = match ResponseTemplate::from_value(&present.value) {
         Ok(there) => there,
         Err(error) => {
-            return Standing::Otherwise {
+            return Comparison::Otherwise {
                 how: format!("is refused: {error}"),
                 changes: Vec::new(),
             };
@@ -79,8 +79,8 @@ pub(super) fn compare_with(present: &Present, derivation: &Derivation) -> Standi
     let comparison = compare(&there, derived, &texts);
     let (diverging, total) = (comparison.diverging.len(), texts.len());
     match comparison.smallest {
-        None => Standing::Alike(total),
-        Some(smallest) => Standing::Otherwise {
+        None => Comparison::Alike(total),
+        Some(smallest) => Comparison::Otherwise {
             how: format!(
                 "reads {diverging} of {total} texts differently from the derived one, such as {:?}",
                 smallest.input.prefix + &smallest.input.output
@@ -92,15 +92,15 @@ pub(super) fn compare_with(present: &Present, derivation: &Derivation) -> Standi
 
 impl Present {
     /// What `--check` says.
-    pub(super) fn statement(&self, standing: &Standing) -> String {
+    pub(super) fn statement(&self, standing: &Comparison) -> String {
         let name = &self.name;
         match standing {
-            Standing::Same => format!("{name}: the existing response template is the same"),
-            Standing::Alike(total) => format!(
+            Comparison::Same => format!("{name}: the existing response template is the same"),
+            Comparison::Alike(total) => format!(
                 "{name}: the existing response template reads all of {total} texts as the derived \
                  one does"
             ),
-            Standing::Otherwise { how, changes } => {
+            Comparison::Otherwise { how, changes } => {
                 let replaced_by = &self.replaced_by;
                 let there = format!("{name}: the existing response template {how}");
                 if changes.is_empty() {

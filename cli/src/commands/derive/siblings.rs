@@ -1,7 +1,7 @@
 //! The chat templates that a model has beside the one that a response template is for.
 
 use unjinja::chat_template::ChatTemplate;
-use unjinja::derive::{Derivation, Row};
+use unjinja::derive::{Derivation, ProofRow};
 use unjinja::{Object, Value};
 
 /// So many of the renderings that are misread are named.
@@ -43,7 +43,7 @@ pub(crate) fn choose(
 ) -> (Derived, Vec<Sibling>) {
     let serves_all = |(_, derivation): &Derived| {
         let all = others.iter().chain([&first]);
-        all.map(|(_, other)| derivation.misread(other))
+        all.map(|(_, other)| derivation.failures_on(other))
             .all(|misread| misread.is_empty())
     };
     let (template, derivation) = match others.iter().position(serves_all) {
@@ -52,7 +52,7 @@ pub(crate) fn choose(
     };
     let read = others.iter().map(|(other, its)| {
         let total = its.proof.len();
-        let service = match derivation.misread(its).as_slice() {
+        let service = match derivation.failures_on(its).as_slice() {
             [] => Service::All(total),
             misread => Service::Misreads {
                 count: misread.len(),
@@ -69,7 +69,7 @@ pub(crate) fn choose(
     ((template, derivation), siblings)
 }
 
-fn names(rows: &[&Row]) -> Vec<String> {
+fn names(rows: &[&ProofRow]) -> Vec<String> {
     let mut names: Vec<String> = rows.iter().map(|row| row.name.clone()).collect();
     names.dedup();
     names.truncate(NAMED);

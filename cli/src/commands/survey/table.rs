@@ -34,7 +34,7 @@ pub(crate) struct Table {
     texts: HashSet<String>,
     /// Where the row of a kind stands, by what its templates have in common.
     places: HashMap<String, usize>,
-    kinds: Vec<Kind>,
+    kinds: Vec<BehaviourRow>,
     /// How many different templates stand so.
     standings: BTreeMap<String, usize>,
     /// In how many different templates there is what.
@@ -44,7 +44,7 @@ pub(crate) struct Table {
 }
 
 /// Templates that behave alike.
-struct Kind {
+struct BehaviourRow {
     count: usize,
     cells: [String; 8],
 }
@@ -84,7 +84,7 @@ impl Table {
             return;
         }
         self.places.insert(behaviour, self.kinds.len());
-        self.kinds.push(Kind {
+        self.kinds.push(BehaviourRow {
             count: 1,
             cells: cells(row),
         });

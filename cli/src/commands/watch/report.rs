@@ -45,41 +45,41 @@ struct Entry {
 
 /// What kind of change it is, worst first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Kind {
+enum ChangeKind {
     Broken,
     Behaviour,
     Text,
 }
 
-impl Kind {
-    const ALL: [Kind; 3] = [Kind::Broken, Kind::Behaviour, Kind::Text];
+impl ChangeKind {
+    const ALL: [ChangeKind; 3] = [ChangeKind::Broken, ChangeKind::Behaviour, ChangeKind::Text];
 
     fn key(self) -> &'static str {
         match self {
-            Kind::Broken => "broken",
-            Kind::Behaviour => "behaviour",
-            Kind::Text => "text",
+            ChangeKind::Broken => "broken",
+            ChangeKind::Behaviour => "behaviour",
+            ChangeKind::Text => "text",
         }
     }
 
     fn title(self) -> &'static str {
         match self {
-            Kind::Broken => "newly broken",
-            Kind::Behaviour => "changed in behaviour",
-            Kind::Text => "changed in text only",
+            ChangeKind::Broken => "newly broken",
+            ChangeKind::Behaviour => "changed in behaviour",
+            ChangeKind::Text => "changed in text only",
         }
     }
 }
 
 impl Entry {
-    fn kind(&self) -> Kind {
+    fn kind(&self) -> ChangeKind {
         match (
             self.difference.is_broken(),
             self.difference.is_behavioural(),
         ) {
-            (true, _) => Kind::Broken,
-            (false, true) => Kind::Behaviour,
-            (false, false) => Kind::Text,
+            (true, _) => ChangeKind::Broken,
+            (false, true) => ChangeKind::Behaviour,
+            (false, false) => ChangeKind::Text,
         }
     }
 }
@@ -125,7 +125,9 @@ impl Report {
 
     /// Whether anything behaves otherwise than before.
     pub(crate) fn is_behavioural(&self) -> bool {
-        self.entries.iter().any(|entry| entry.kind() != Kind::Text)
+        self.entries
+            .iter()
+            .any(|entry| entry.kind() != ChangeKind::Text)
     }
 
     /// What a patch is made of: the sources, old and new, that behave otherwise, and those that are new.
@@ -133,7 +135,7 @@ impl Report {
         let changed = self
             .entries
             .iter()
-            .filter(|entry| entry.kind() != Kind::Text);
+            .filter(|entry| entry.kind() != ChangeKind::Text);
         let changed = changed.flat_map(|entry| &entry.places);
         let changed = changed.map(|&(before, now)| (Some(before), now));
         changed
@@ -141,7 +143,7 @@ impl Report {
             .collect()
     }
 
-    fn of_kind(&self, kind: Kind) -> Vec<&Entry> {
+    fn of_kind(&self, kind: ChangeKind) -> Vec<&Entry> {
         self.entries
             .iter()
             .filter(|entry| entry.kind() == kind)
@@ -157,7 +159,7 @@ impl Report {
         };
         count(self.new_names.len(), "new");
         count(self.gone_names.len(), "gone");
-        for kind in Kind::ALL.into_iter().rev() {
+        for kind in ChangeKind::ALL.into_iter().rev() {
             let sources = self
                 .of_kind(kind)
                 .iter()
@@ -178,7 +180,7 @@ impl Report {
         let otherwise = self
             .of_forks
             .iter()
-            .filter(|entry| entry.kind() != Kind::Text);
+            .filter(|entry| entry.kind() != ChangeKind::Text);
         let otherwise: usize = otherwise.map(|entry| entry.names.len()).sum();
         let text = format!(
             "models beside their base: {} with its template, {} with another one that behaves alike, {otherwise} that \
@@ -204,7 +206,7 @@ impl Report {
                 out.push(&format!("\n  {}\n", listed(names)));
             }
         }
-        for kind in Kind::ALL {
+        for kind in ChangeKind::ALL {
             for (at, entry) in self.of_kind(kind).into_iter().enumerate() {
                 if at == 0 {
                     out.push("\n");
@@ -220,7 +222,7 @@ impl Report {
         for entry in self
             .of_forks
             .iter()
-            .filter(|entry| entry.kind() != Kind::Text)
+            .filter(|entry| entry.kind() != ChangeKind::Text)
         {
             push_entry(entry, &mut out);
         }
@@ -243,7 +245,7 @@ impl Report {
                     .collect::<String>();
             }
         }
-        for kind in Kind::ALL {
+        for kind in ChangeKind::ALL {
             let entries = self.of_kind(kind);
             if !entries.is_empty() {
                 let title = kind.title();
@@ -263,7 +265,7 @@ impl Report {
         for entry in self
             .of_forks
             .iter()
-            .filter(|entry| entry.kind() != Kind::Text)
+            .filter(|entry| entry.kind() != ChangeKind::Text)
         {
             out += &markdown_entry(entry);
         }
@@ -289,7 +291,7 @@ impl Report {
             ("new_broken", Value::from_iter(&self.new_broken)),
             ("gone", Value::from_iter(&self.gone_names)),
         ]);
-        for kind in Kind::ALL {
+        for kind in ChangeKind::ALL {
             let mut entries = self.of_kind(kind).into_iter();
             out.insert(kind.key(), list(&mut entries));
         }

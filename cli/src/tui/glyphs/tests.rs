@@ -92,11 +92,11 @@ fn glyphs_tell_what_they_are_and_where() {
         .map(|glyph| (glyph.span, glyph.kind, glyph.width))
         .collect();
     let expected = [
-        (10..13, Kind::Plain, 2),
-        (13..14, Kind::Tab, 1),
-        (14..17, Kind::Escaped, 8),
-        (17..18, Kind::LineEnd, 1),
-        (18..21, Kind::Plain, 1),
+        (10..13, GlyphKind::Plain, 2),
+        (13..14, GlyphKind::Tab, 1),
+        (14..17, GlyphKind::Escaped, 8),
+        (17..18, GlyphKind::LineEnd, 1),
+        (18..21, GlyphKind::Plain, 1),
     ];
     assert_eq!(shown, expected);
 }
@@ -106,7 +106,7 @@ fn every_character_takes_cells_and_none_is_dangerous() {
     for (c, glyph) in all() {
         assert!(glyph.width > 0, "{c:?} {glyph:?}");
         assert!(!glyph.shown.contains(is_dangerous), "{c:?} {glyph:?}");
-        if glyph.kind == Kind::Plain {
+        if glyph.kind == GlyphKind::Plain {
             assert_eq!(glyph.shown, c.to_string());
         }
     }

@@ -6,7 +6,7 @@ use unjinja::response::Capture;
 
 use crate::tui::sample::Sample;
 use crate::tui::state::{Found, Workbench};
-use unjinja_replay::{EventKind, LoggedEvent, Place, Replay};
+use unjinja_replay::{EventKind, LoggedEvent, Position, Replay};
 
 impl Workbench {
     /// Ends the search that was typed: what it has found is where the stream is already.
@@ -116,7 +116,7 @@ pub(in crate::tui) fn fold(text: &str) -> String {
 
 /// The places where words have come in, or have been reported; each once, in their order, without regard
 /// to case.
-fn matches(replay: &Replay, words: &str) -> Vec<Place> {
+fn matches(replay: &Replay, words: &str) -> Vec<Position> {
     let words = fold(words);
     if words.is_empty() {
         return Vec::new();

@@ -10,7 +10,7 @@ use crate::tui::state::{
     Goal, READ_AT_ONCE, READ_BY_THE_WAY, SPEEDS, Weight, Workbench, chunking_of,
 };
 use unjinja_replay::Chunking;
-use unjinja_replay::{Place, Spot};
+use unjinja_replay::{Position, Spot};
 
 /// No more steps are played between two frames.
 const STEPS_AT_ONCE: u32 = 1000;
@@ -73,13 +73,13 @@ impl Workbench {
     }
 
     /// Goes to a place.
-    pub(in crate::tui) fn go_to(&mut self, place: Place) {
+    pub(in crate::tui) fn go_to(&mut self, place: Position) {
         self.goal = None;
         self.stay = None;
         self.arrive(place);
     }
 
-    fn arrive(&mut self, place: Place) {
+    fn arrive(&mut self, place: Position) {
         self.at = place;
         self.waiting = self.replay.waiting(place);
         for pane in [
@@ -317,7 +317,7 @@ impl Workbench {
     }
 
     /// The first place where something is wrong, and what.
-    fn difference(&self) -> Option<(Place, &'static str)> {
+    fn difference(&self) -> Option<(Position, &'static str)> {
         let expected = &self.sample().case.expected;
         let words = match expected.is_nothing() {
             true => "here the text can't be parsed",

@@ -29,7 +29,7 @@ pub(super) fn summary(workbench: &Workbench) -> String {
 
 /// The events that stand on a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Row {
+struct EventRow {
     first: usize,
     count: usize,
 }
@@ -41,7 +41,7 @@ struct ExpectedRow {
 }
 
 /// Where an event has come that is not the expected one, the expected one stands below it.
-fn expected_row(workbench: &Workbench, rows: &Rows<'_>) -> Option<ExpectedRow> {
+fn expected_row(workbench: &Workbench, rows: &EventRows<'_>) -> Option<ExpectedRow> {
     let expected = workbench.sample().case.expected.events.as_ref()?;
     // Before the end, the rest may still come.
     workbench.replay.outcome()?;
@@ -76,7 +76,7 @@ fn in_words(event: &Value) -> String {
 
 /// The rows of the events up to the place: the chunks of a region share one, but for those of the region
 /// that came last.
-struct Rows<'w> {
+struct EventRows<'w> {
     /// The first events of the rows that are shared, where there are such.
     firsts: &'w [u32],
     /// From this event on, each has a row of its own.
@@ -84,20 +84,20 @@ struct Rows<'w> {
     len: usize,
 }
 
-impl<'w> Rows<'w> {
-    fn of(workbench: &'w Workbench) -> Rows<'w> {
+impl<'w> EventRows<'w> {
+    fn of(workbench: &'w Workbench) -> EventRows<'w> {
         let len = workbench.at.events;
         let firsts = workbench.replay.event_rows();
         let firsts = &firsts[..firsts.partition_point(|&first| (first as usize) < len)];
         // The last row is open.
         let closed = firsts.len().saturating_sub(1);
         match workbench.unfolded {
-            true => Rows {
+            true => EventRows {
                 firsts: &[],
                 own: 0,
                 len,
             },
-            false => Rows {
+            false => EventRows {
                 firsts: &firsts[..closed],
                 own: firsts.last().map_or(0, |&first| first as usize),
                 len,
@@ -117,7 +117,7 @@ impl<'w> Rows<'w> {
         shared + events.saturating_sub(self.own)
     }
 
-    fn row(&self, index: usize) -> Row {
+    fn row(&self, index: usize) -> EventRow {
         match self.firsts.get(index) {
             Some(&first) => {
                 let next = self
@@ -125,12 +125,12 @@ impl<'w> Rows<'w> {
                     .get(index + 1)
                     .map_or(self.own, |&next| next as usize);
                 let first = first as usize;
-                Row {
+                EventRow {
                     first,
                     count: next - first,
                 }
             }
-            None => Row {
+            None => EventRow {
                 first: self.own + index - self.firsts.len(),
                 count: 1,
             },
@@ -140,7 +140,7 @@ impl<'w> Rows<'w> {
 
 /// The number of the row at the top, and how many there are.
 pub(super) fn extent(workbench: &Workbench, area: Rect) -> (usize, usize) {
-    let rows = Rows::of(workbench);
+    let rows = EventRows::of(workbench);
     let len = rows.count() + usize::from(expected_row(workbench, &rows).is_some());
     let last = len.saturating_sub(area.height as usize);
     let top = workbench.scrolled[Pane::Events.number()].unwrap_or(last);
@@ -149,7 +149,7 @@ pub(super) fn extent(workbench: &Workbench, area: Rect) -> (usize, usize) {
 
 pub(super) fn draw(workbench: &Workbench, area: Rect, buffer: &mut Buffer) {
     let (top, len) = extent(workbench, area);
-    let rows = Rows::of(workbench);
+    let rows = EventRows::of(workbench);
     let expected = expected_row(workbench, &rows);
     for (index, y) in (top..len).zip(area.y..area.bottom()) {
         let line = match &expected {
@@ -168,7 +168,7 @@ pub(super) fn draw(workbench: &Workbench, area: Rect, buffer: &mut Buffer) {
     }
 }
 
-fn line(workbench: &Workbench, row: Row, width: u16) -> Line<'static> {
+fn line(workbench: &Workbench, row: EventRow, width: u16) -> Line<'static> {
     let (styles, replay) = (workbench.styles, &workbench.replay);
     let events = replay.events(workbench.at);
     let index = row.first + row.count - 1;
@@ -278,7 +278,7 @@ pub(in crate::tui) fn event_at(
 ) -> Option<usize> {
     let (top, len) = extent(workbench, area);
     let index = top + (position.y - area.y) as usize;
-    let rows = Rows::of(workbench);
+    let rows = EventRows::of(workbench);
     let expected = expected_row(workbench, &rows);
     // What was expected leads to what came in its place.
     let above = expected.is_some_and(|expected| expected.index <= index);

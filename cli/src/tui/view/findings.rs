@@ -8,7 +8,7 @@ use ratatui::widgets::{Block, Widget};
 
 use crate::difference::{self, Change};
 use crate::tui::layout::{Areas, inner};
-use crate::tui::loaded::Format;
+use crate::tui::loaded::LoadedFormat;
 use crate::tui::sample::LEFT_OUT;
 use crate::tui::state::{Screen, Workbench};
 use unjinja::analysis::{Certainty, Evidence};
@@ -321,7 +321,7 @@ fn shared(paper: &mut Paper, text: &str, is_first: bool, is_last: bool, style: S
 }
 
 /// A text that is out of line, why, and what was said.
-fn outlier(workbench: &Workbench, format: &Format, number: usize, width: u16) -> Sheet {
+fn outlier(workbench: &Workbench, format: &LoadedFormat, number: usize, width: u16) -> Sheet {
     let styles = workbench.styles;
     let mut paper = Paper::new(width);
     let Some(outlier) = format.outliers.get(number) else {
@@ -360,7 +360,7 @@ fn outlier(workbench: &Workbench, format: &Format, number: usize, width: u16) ->
 }
 
 /// What is wrong with the chat template, and a conversation that shows it.
-fn complaint(workbench: &Workbench, format: &Format, number: usize, width: u16) -> Sheet {
+fn complaint(workbench: &Workbench, format: &LoadedFormat, number: usize, width: u16) -> Sheet {
     let styles = workbench.styles;
     let mut paper = Paper::new(width);
     let Some(complaint) = format.complaints.get(number) else {
@@ -401,7 +401,7 @@ fn complaint(workbench: &Workbench, format: &Format, number: usize, width: u16) 
 }
 
 /// What a draft does, and how it differs from the one in use.
-fn candidate(workbench: &Workbench, format: &Format, number: usize, width: u16) -> Sheet {
+fn candidate(workbench: &Workbench, format: &LoadedFormat, number: usize, width: u16) -> Sheet {
     let styles = workbench.styles;
     let mut paper = Paper::new(width);
     let Some(candidate) = format.candidates.get(number) else {

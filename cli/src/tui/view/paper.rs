@@ -3,7 +3,7 @@
 use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span};
 
-use crate::tui::glyphs::{Glyph, Kind, glyphs};
+use crate::tui::glyphs::{Glyph, GlyphKind, glyphs};
 use crate::tui::rows;
 
 /// Lines that have been written.
@@ -52,15 +52,15 @@ impl Paper {
     fn put_glyphs(&mut self, text: &str, style: Style) {
         for glyph in glyphs(text, 0) {
             match glyph.kind {
-                Kind::LineEnd => {
+                GlyphKind::LineEnd => {
                     self.put_cells(&glyph.shown, glyph.width as usize, style);
                     self.end_line();
                     continue;
                 }
-                Kind::Tab => self.put_cells("→   ", 4, style),
-                Kind::Plain => self.put_cells(&glyph.shown, glyph.width as usize, style),
+                GlyphKind::Tab => self.put_cells("→   ", 4, style),
+                GlyphKind::Plain => self.put_cells(&glyph.shown, glyph.width as usize, style),
                 // A stand-in is of characters of one cell each.
-                Kind::Escaped => {
+                GlyphKind::Escaped => {
                     for c in glyph.shown.chars() {
                         self.put_cells(c.encode_utf8(&mut [0; 4]), 1, style);
                     }

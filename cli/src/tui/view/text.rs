@@ -7,12 +7,12 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use ratatui::style::{Modifier, Style};
 
-use crate::tui::glyphs::Kind;
+use crate::tui::glyphs::GlyphKind;
 use crate::tui::layout::Pane;
 use crate::tui::rows::{Placed, Row, Rows};
 use crate::tui::state::{Goal, Workbench};
 use crate::tui::update::fold;
-use unjinja_replay::{Part, Replay};
+use unjinja_replay::{Replay, SegmentKind};
 
 use super::paper::one_line;
 
@@ -32,7 +32,7 @@ const ROOM_FOR_RULER: u16 = 56;
 #[derive(Clone)]
 struct Stretch {
     /// What it is, and its field; none for what has not been read.
-    part: Option<(Part, Option<u16>)>,
+    part: Option<(SegmentKind, Option<u16>)>,
     span: Range<usize>,
 }
 
@@ -292,7 +292,7 @@ fn hits(workbench: &Workbench, rows: &[PageRow<'_>]) -> Vec<Range<usize>> {
 fn put(placed: &Placed<'_>, x: u16, y: u16, right: u16, style: Style, buffer: &mut Buffer) {
     let room = right.saturating_sub(x) as usize;
     match placed.glyph.kind {
-        Kind::Plain | Kind::LineEnd | Kind::Tab | Kind::Escaped => {
+        GlyphKind::Plain | GlyphKind::LineEnd | GlyphKind::Tab | GlyphKind::Escaped => {
             buffer.set_stringn(x, y, &placed.glyph.shown, room, style);
         }
     }
@@ -339,10 +339,10 @@ fn name(
         _ => return put_name("", BODY, styles.faint(), gutter, place, buffer),
     };
     let sign = match part {
-        Part::Open => "▸",
-        Part::Body => BODY,
-        Part::Close => "◂",
-        Part::Skipped => "×",
+        SegmentKind::Open => "▸",
+        SegmentKind::Body => BODY,
+        SegmentKind::Close => "◂",
+        SegmentKind::Skipped => "×",
     };
     let name = match field {
         Some(field) => workbench.replay.field(field),

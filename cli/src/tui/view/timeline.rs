@@ -4,7 +4,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use crate::tui::state::Workbench;
-use unjinja_replay::Part;
+use unjinja_replay::SegmentKind;
 
 /// Where in the text a column of the timeline is.
 pub(in crate::tui) fn byte_at(workbench: &Workbench, column: u16, width: u16) -> usize {
@@ -44,8 +44,8 @@ pub(super) fn draw(workbench: &Workbench, area: Rect, buffer: &mut Buffer) {
             _ if column == cursor => ("█", styles.strong()),
             _ if byte > fed => ("·", styles.faint()),
             Some((segment, _)) => match (segment.part, segment.field) {
-                (Part::Body, Some(field)) => ("━", styles.field(field)),
-                (Part::Open | Part::Close, Some(field)) => ("╋", styles.field(field)),
+                (SegmentKind::Body, Some(field)) => ("━", styles.field(field)),
+                (SegmentKind::Open | SegmentKind::Close, Some(field)) => ("╋", styles.field(field)),
                 _ => ("╌", styles.faint()),
             },
             None => ("╌", styles.faint()),

@@ -26,7 +26,7 @@ const MAX_INTEGER: i64 = (1 << 53) - 1;
 
 /// Reads a list of calls, each as an object of its `name` and its `arguments`.
 pub(super) fn parse(text: &str) -> Result<Value, ContentError> {
-    let mut reader = Reader { text, at: 0 };
+    let mut reader = CallReader { text, at: 0 };
     let calls = reader.calls();
     calls.map_err(|fault| {
         let Fault { at, what } = fault;
@@ -43,12 +43,12 @@ struct Fault {
     what: String,
 }
 
-struct Reader<'t> {
+struct CallReader<'t> {
     text: &'t str,
     at: usize,
 }
 
-impl<'t> Reader<'t> {
+impl<'t> CallReader<'t> {
     fn calls(&mut self) -> Result<Value, Fault> {
         self.expect(b'[')?;
         let mut calls = Vec::new();

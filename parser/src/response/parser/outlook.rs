@@ -2,7 +2,7 @@
 
 use crate::response::delimiter::Delimiter;
 use crate::response::pattern::{Meter, Verdict};
-use crate::response::watch::Kind;
+use crate::response::watch::DelimiterKind;
 
 use super::ResponseParser;
 
@@ -85,7 +85,7 @@ impl ResponseParser {
             let start = start.filter(|start| (run.position..window.end()).contains(start));
             WatchedDelimiter {
                 field: &inner.fields[watch.field].name,
-                opens: watch.kind == Kind::Open,
+                opens: watch.kind == DelimiterKind::Open,
                 delimiter,
                 partial: start.map(|start| window.slice(start, window.end())),
                 is_found: is_found && start.is_some(),

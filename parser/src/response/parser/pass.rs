@@ -9,7 +9,7 @@ use crate::response::language::Trait;
 use crate::response::message::store;
 use crate::response::pattern::{self, Window};
 use crate::response::template::Inner;
-use crate::response::watch::{Hit, Kind};
+use crate::response::watch::{DelimiterKind, Hit};
 use crate::response::{ParseError, RegionError};
 use crate::value::Value;
 
@@ -48,14 +48,14 @@ impl Pass<'_> {
             }
             self.run.position = hit.end;
             match hit.watch.kind {
-                Kind::Open => {
+                DelimiterKind::Open => {
                     if hit.is_empty() && opened_on_nothing.replace(hit.end) == Some(hit.end) {
                         return Err(self.stuck(&hit));
                     }
                     self.close(hit.start..hit.start, false)?;
                     self.open(&hit);
                 }
-                Kind::Close => {
+                DelimiterKind::Close => {
                     let was_open = self.run.place.region().is_some();
                     self.capture_close(&hit);
                     self.close(hit.start..hit.end, false)?;

@@ -33,7 +33,7 @@ pub(super) struct State {
 /// The states of the automaton that sees that what a node matches does not come; the first is where it begins. `None` if it is
 /// more than a row of characters, with any number of certain others before it.
 pub(super) fn states(node: &Node) -> Option<Vec<State>> {
-    let row = Row::of(node)?;
+    let row = CharSequence::of(node)?;
     let alphabet = row.alphabet()?;
     let end = row.characters.len();
     let mut known = vec![BTreeSet::from([0])];
@@ -79,7 +79,7 @@ pub(super) fn states(node: &Node) -> Option<Vec<State>> {
 }
 
 /// A row of characters, with any number of certain others before it.
-struct Row {
+struct CharSequence {
     before: Option<ClassUnicode>,
     /// Whether as many of those as there are come first.
     is_greedy: bool,
@@ -108,8 +108,8 @@ impl Letters {
     }
 }
 
-impl Row {
-    fn of(node: &Node) -> Option<Row> {
+impl CharSequence {
+    fn of(node: &Node) -> Option<CharSequence> {
         let nodes = match node {
             Node::Concat(nodes) => nodes.as_slice(),
             node => std::slice::from_ref(node),
@@ -135,7 +135,7 @@ impl Row {
         });
         let characters = characters.collect::<Option<Vec<_>>>()?;
         let is_row = (1..=MAX_CHARACTERS).contains(&characters.len());
-        is_row.then_some(Row {
+        is_row.then_some(CharSequence {
             before,
             is_greedy,
             characters,

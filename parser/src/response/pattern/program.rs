@@ -298,7 +298,7 @@ enum Inside {
 }
 
 /// What a look ahead of the automaton asks for.
-enum Ahead<'n> {
+enum AheadTarget<'n> {
     Comes(&'n Node),
     StaysAway(Vec<absence::State>),
 }
@@ -605,9 +605,9 @@ impl Compiler {
             return Ok(None);
         };
         let ahead = match negate {
-            false => Ahead::Comes(node),
+            false => AheadTarget::Comes(node),
             true => match absence::states(node) {
-                Some(states) => Ahead::StaysAway(states),
+                Some(states) => AheadTarget::StaysAway(states),
                 None => return Ok(None),
             },
         };
@@ -662,10 +662,10 @@ impl Compiler {
         Ok(Some(entry))
     }
 
-    fn emit_looked_for(&mut self, ahead: &Ahead<'_>, seen: Pc) -> Result<Pc, PatternError> {
+    fn emit_looked_for(&mut self, ahead: &AheadTarget<'_>, seen: Pc) -> Result<Pc, PatternError> {
         match ahead {
-            Ahead::Comes(node) => self.emit(node, seen, Direction::Forward),
-            Ahead::StaysAway(states) => self.emit_states(states, seen),
+            AheadTarget::Comes(node) => self.emit(node, seen, Direction::Forward),
+            AheadTarget::StaysAway(states) => self.emit_states(states, seen),
         }
     }
 

@@ -8,7 +8,7 @@ mod limits;
 
 use std::sync::Arc;
 
-use crate::diagnostic::{Diagnostic, Diagnostics, Part};
+use crate::diagnostic::{Diagnostic, Diagnostics, MemberPart};
 use crate::response::content::CONTENT_PARSERS;
 use crate::response::language::{Language, Trait};
 use crate::response::watch::Watches;
@@ -93,16 +93,16 @@ pub(in crate::response) struct Loader<'p> {
 impl Loader<'_> {
     fn fault(&mut self, pointer: &str, message: impl Into<String>) {
         let fault = Diagnostic::new(message).at(pointer);
-        self.faults.add(fault, Part::Value);
+        self.faults.add(fault, MemberPart::Value);
     }
 
     fn fault_with(&mut self, pointer: &str, message: impl Into<String>, remedy: impl Into<String>) {
         let fault = Diagnostic::new(message).at(pointer).with_remedy(remedy);
-        self.faults.add(fault, Part::Value);
+        self.faults.add(fault, MemberPart::Value);
     }
 
     /// Adds a warning. Of too many, the last are left out.
-    fn warn(&mut self, warning: Diagnostic, part: Part) {
+    fn warn(&mut self, warning: Diagnostic, part: MemberPart) {
         if !self.warnings.is_full() {
             self.warnings.add(warning, part);
         }
@@ -120,7 +120,7 @@ impl Loader<'_> {
                 let fault = Diagnostic::new(format!("unknown key `{key}`"))
                     .at(below(pointer, &key))
                     .with_remedy(remedy_for(&key, known));
-                self.faults.add(fault, Part::Key);
+                self.faults.add(fault, MemberPart::Key);
             }
         }
     }

@@ -14,13 +14,13 @@ const MAX_CYCLES: usize = 50;
 
 /// Where a program goes on when it has just taken a character of a class. Where it looks at nothing
 /// around a position, one class stands for all that it could have taken.
-type Place = (Pc, Class);
+type Point = (Pc, Class);
 
 /// Two places that can be reached over the same characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 struct Pair {
-    one: Place,
-    other: Place,
+    one: Point,
+    other: Point,
     /// Two different ways have just led to one and the same place, as both turns of `(a|a)*` do.
     diverging: bool,
 }
@@ -63,9 +63,9 @@ impl<'p> Ways<'p> {
         let parts = singles.components();
         let fails = self.parts_that_can_fail(&singles, &parts);
         let keys = singles.nodes.iter().map(|&place| self.key(place));
-        let part: HashMap<Place, usize> = keys.zip(parts).collect();
+        let part: HashMap<Point, usize> = keys.zip(parts).collect();
         let loops = singles.nodes.iter().copied();
-        let loops: Vec<Place> = loops.filter(|&p| fails[part[&self.key(p)]]).collect();
+        let loops: Vec<Point> = loops.filter(|&p| fails[part[&self.key(p)]]).collect();
         let pairs = loops.into_iter().map(|place| Pair {
             one: place,
             other: place,
@@ -87,7 +87,7 @@ impl<'p> Ways<'p> {
 
     /// Where the program can be after one character; then the same for its parts, and for what
     /// follows lookaround and atomic groups.
-    fn starts(&mut self) -> Option<Vec<Vec<Place>>> {
+    fn starts(&mut self) -> Option<Vec<Vec<Point>>> {
         let mut all = vec![self.program.start];
         for inst in &self.program.insts {
             match *inst {
@@ -100,7 +100,7 @@ impl<'p> Ways<'p> {
                 _ => {}
             }
         }
-        let mut starts: Vec<Vec<Place>> = Vec::new();
+        let mut starts: Vec<Vec<Point>> = Vec::new();
         for pc in all {
             let ways = self.from(pc)?;
             starts.push(ways.iter().flat_map(|way| self.places(way)).collect());
@@ -109,7 +109,7 @@ impl<'p> Ways<'p> {
     }
 
     /// For each part of the graph, whether a text that has got there can still fail.
-    fn parts_that_can_fail(&mut self, graph: &Graph<Place>, parts: &[usize]) -> Vec<bool> {
+    fn parts_that_can_fail(&mut self, graph: &Graph<Point>, parts: &[usize]) -> Vec<bool> {
         let mut fails = vec![true; graph.nodes.len()];
         for (&(pc, _), &part) in graph.nodes.iter().zip(parts) {
             let ways = self.from(pc);
@@ -120,7 +120,7 @@ impl<'p> Ways<'p> {
     }
 
     /// A place in a loop that comes back to itself in two ways, and what is read on both.
-    fn repeated(&self, pairs: &Graph<Pair>) -> Option<(Place, Vec<Place>)> {
+    fn repeated(&self, pairs: &Graph<Pair>) -> Option<(Point, Vec<Point>)> {
         let parts = pairs.components();
         let mut equal: HashMap<usize, usize> = HashMap::new();
         for (index, pair) in pairs.nodes.iter().enumerate() {
@@ -142,7 +142,7 @@ impl<'p> Ways<'p> {
         pairs: &Graph<Pair>,
         equal: usize,
         apart: usize,
-    ) -> Option<(Place, Vec<Place>)> {
+    ) -> Option<(Point, Vec<Point>)> {
         let target = pairs.nodes[apart];
         let key = |pair: &Pair| (self.key(pair.one), self.key(pair.other));
         let is_home = |pair: &Pair| !pair.diverging && key(pair) == key(&target);
@@ -160,13 +160,13 @@ impl<'p> Ways<'p> {
         Some((pairs.nodes[start].one, read.collect()))
     }
 
-    fn written(&self, places: &[Place]) -> String {
-        let character = |place: &Place| self.program.alphabet.member(place.1);
+    fn written(&self, places: &[Point]) -> String {
+        let character = |place: &Point| self.program.alphabet.member(place.1);
         places.iter().filter_map(character).collect()
     }
 
     /// Where the program goes on.
-    fn next(&mut self, (pc, class): Place) -> Option<Vec<Place>> {
+    fn next(&mut self, (pc, class): Point) -> Option<Vec<Point>> {
         let before = self.program.after_class(class);
         let ways = self.from(pc)?;
         let mut next = Vec::new();
@@ -217,7 +217,7 @@ impl<'p> Ways<'p> {
     }
 
     /// Where a way leads.
-    fn places(&self, way: &Way) -> Vec<Place> {
+    fn places(&self, way: &Way) -> Vec<Point> {
         let next = self.after(way.to);
         let classes = self.classes(&[way.to]).into_iter();
         classes.map(|class| (next, class)).collect()
@@ -246,7 +246,7 @@ impl<'p> Ways<'p> {
     }
 
     /// What distinguishes a place from others.
-    fn key(&self, (pc, class): Place) -> Place {
+    fn key(&self, (pc, class): Point) -> Point {
         match self.distinguishes_classes() {
             true => (pc, class),
             false => (pc, 0),

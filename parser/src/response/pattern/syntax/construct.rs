@@ -72,7 +72,7 @@ pub enum Construct {
 }
 
 /// A construct, and the byte of the pattern where it stands.
-pub type Place = (Construct, usize);
+pub type Located = (Construct, usize);
 
 impl Node {
     /// Whether each of its alternatives takes the same number of characters always.

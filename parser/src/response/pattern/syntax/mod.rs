@@ -17,7 +17,7 @@ mod tests;
 
 use crate::white_space::BLANKS;
 use quantifier::Last;
-use reader::Reader;
+use reader::PatternReader;
 use regex_syntax::hir::ClassUnicode;
 use single::Piece;
 use std::fmt;
@@ -61,7 +61,7 @@ pub struct Syntax {
     /// Whether word boundaries look at ASCII words only.
     pub ascii: bool,
     /// What it has that other engines lack.
-    pub constructs: Vec<construct::Place>,
+    pub constructs: Vec<construct::Located>,
     /// How many characters and sets it is made of.
     pub items: usize,
 }
@@ -272,7 +272,7 @@ pub fn parse_as(dialect: Dialect, pattern: &str) -> Result<Syntax> {
 /// What a pattern has that other engines lack, in the order of the places; nothing if it is not
 /// valid.
 #[cfg(feature = "internals")]
-pub fn constructs(pattern: &str) -> Vec<construct::Place> {
+pub fn constructs(pattern: &str) -> Vec<construct::Located> {
     let mut constructs = match parse(pattern) {
         Ok(syntax) => syntax.constructs,
         Err(_) => Vec::new(),
@@ -304,13 +304,13 @@ struct Flags {
 
 struct Parser<'p> {
     dialect: Dialect,
-    reader: Reader<'p>,
+    reader: PatternReader<'p>,
     flags: Flags,
     depth: usize,
     /// Whether there was nothing but flags and comments so far.
     is_beginning: bool,
     groups: Vec<String>,
-    constructs: Vec<construct::Place>,
+    constructs: Vec<construct::Located>,
     /// How many items have been read, and members of sets.
     items: usize,
     /// What an earlier run found out.
@@ -327,7 +327,7 @@ impl<'p> Parser<'p> {
     fn run(dialect: Dialect, pattern: &'p str, known: Outcome) -> Result<(Syntax, Outcome)> {
         let mut parser = Parser {
             dialect,
-            reader: Reader::new(pattern),
+            reader: PatternReader::new(pattern),
             flags: Flags {
                 dot_all: true,
                 ascii: known.ascii_seen,

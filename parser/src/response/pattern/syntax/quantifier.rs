@@ -1,7 +1,7 @@
 //! Repetition: `*`, `+`, `?`, `{2,3}`, and how they differ from fuzzy matching.
 
 use super::single::Piece;
-use super::{Construct, Dialect, Greed, Node, Parser, PatternError, Reader, Result};
+use super::{Construct, Dialect, Greed, Node, Parser, PatternError, PatternReader, Result};
 
 /// Repetitions are unrolled later, so the counts must stay reasonable.
 const COUNT_LIMIT: u32 = 10_000;
@@ -139,7 +139,7 @@ enum Item {
 
 /// Whether the brace at the reader starts a fuzzy constraint (or a broken one,
 /// which the module refuses as well).
-fn is_fuzzy(mut reader: Reader<'_>) -> bool {
+fn is_fuzzy(mut reader: PatternReader<'_>) -> bool {
     reader.next();
     loop {
         match fuzzy_item(&mut reader) {
@@ -155,7 +155,7 @@ fn is_fuzzy(mut reader: Reader<'_>) -> bool {
 }
 
 /// One of `e`, `e<=2`, `1<=e<=2` or `2i+1d<=4`.
-fn fuzzy_item(reader: &mut Reader<'_>) -> Item {
+fn fuzzy_item(reader: &mut PatternReader<'_>) -> Item {
     let first_count = reader.digits(10, usize::MAX);
     let bounded_below = !first_count.is_empty() && eat_less(reader);
     let Some(kind) = eat_kind(reader) else {
@@ -197,7 +197,7 @@ fn fuzzy_item(reader: &mut Reader<'_>) -> Item {
     }
 }
 
-fn eat_less(reader: &mut Reader<'_>) -> bool {
+fn eat_less(reader: &mut PatternReader<'_>) -> bool {
     let found = reader.eat('<');
     if found {
         reader.eat('=');
@@ -206,6 +206,6 @@ fn eat_less(reader: &mut Reader<'_>) -> bool {
 }
 
 /// The letter of a kind of error: deletion, insertion, substitution or any.
-fn eat_kind(reader: &mut Reader<'_>) -> Option<char> {
+fn eat_kind(reader: &mut PatternReader<'_>) -> Option<char> {
     "deis".chars().find(|&kind| reader.eat(kind))
 }

@@ -5,15 +5,15 @@ use crate::white_space::is_space;
 /// A place in a pattern. In verbose mode white space and comments are skipped,
 /// even within escapes and quantifiers, as the `regex` module does.
 #[derive(Clone)]
-pub(super) struct Reader<'p> {
+pub(super) struct PatternReader<'p> {
     pattern: &'p str,
     at: usize,
     pub verbose: bool,
 }
 
-impl<'p> Reader<'p> {
+impl<'p> PatternReader<'p> {
     pub fn new(pattern: &'p str) -> Self {
-        Reader {
+        PatternReader {
             pattern,
             at: 0,
             verbose: false,
@@ -30,7 +30,7 @@ impl<'p> Reader<'p> {
         self.pattern.get(self.at..).unwrap_or_default()
     }
 
-    /// Moves to an offset that [`Reader::at`] gave earlier.
+    /// Moves to an offset that [`PatternReader::at`] gave earlier.
     pub fn go_back(&mut self, at: usize) {
         self.at = at;
     }

@@ -1,6 +1,6 @@
 //! How the text of regions becomes values: content parsers and their arguments.
 
-use crate::diagnostic::{Diagnostic, Part};
+use crate::diagnostic::{Diagnostic, MemberPart};
 use crate::response::content::{
     CONTENT_PARSERS, Content, ContentParser, JsonArgs, KvLinesArgs, XmlInlineArgs,
 };
@@ -90,7 +90,7 @@ impl Loader<'_> {
                     Diagnostic::new(format!("`{key}` has no effect on `{}`", parser.name))
                         .at(below(pointer, &key))
                         .with_remedy(did_you_mean(&key, known));
-                self.warn(warning, Part::Key);
+                self.warn(warning, MemberPart::Key);
             }
         }
     }

@@ -1,6 +1,6 @@
 //! The fields of a response template.
 
-use crate::diagnostic::{Diagnostic, Part};
+use crate::diagnostic::{Diagnostic, MemberPart};
 use crate::response::delimiter::Delimiter;
 use crate::response::language::Trait;
 use crate::response::transform::Transform;
@@ -221,7 +221,7 @@ impl Loader<'_> {
             let warning = Diagnostic::new(message)
                 .at(pointer)
                 .with_remedy(did_you_mean(&placeholder, &placeholders));
-            self.warn(warning, Part::Value);
+            self.warn(warning, MemberPart::Value);
         }
     }
 }

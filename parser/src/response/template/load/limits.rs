@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use foldhash::HashMap;
 
-use crate::diagnostic::{Diagnostic, Part};
+use crate::diagnostic::{Diagnostic, MemberPart};
 use crate::response::delimiter::Spelling;
 use crate::response::pattern::{Pattern, PatternError};
 
@@ -84,7 +84,7 @@ impl Loader<'_> {
         );
         let mut fault = Diagnostic::new(message).at(pointer);
         fault.remedy = error.remedy;
-        self.faults.add(fault, Part::Value);
+        self.faults.add(fault, MemberPart::Value);
         None
     }
 

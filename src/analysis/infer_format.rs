@@ -16,7 +16,7 @@ use super::evidence::{self, Evidence};
 use super::findings::Findings;
 use super::reasoning::ReasoningShape;
 use super::turn_headers::TurnHeaders;
-use super::turn_prober::{Situation, ThinkingMode, TurnProber};
+use super::turn_prober::{PrecedingMessages, ThinkingMode, TurnProber};
 
 /// What stands before the first word of a call and belongs to it is not longer than this many bytes.
 const MAX_OPENER: usize = 512;
@@ -35,7 +35,7 @@ impl Findings {
         let prepared = template.prepare();
         let mut analysis = analyze(template, &prepared, base, &[])?;
         let evidence = evidence::collect(&analysis.prober, &analysis.findings);
-        let format = line_up(&mut analysis);
+        let format = infer_format(&mut analysis);
         Ok((analysis.findings, format, evidence))
     }
 }
@@ -49,17 +49,17 @@ impl Format {
     /// If the template is not valid, or does not even render a question of the user.
     pub fn of(template: &ChatTemplate, base: &RenderInput) -> Result<Format, RenderError> {
         let prepared = template.prepare();
-        Ok(line_up(&mut analyze(template, &prepared, base, &[])?))
+        Ok(infer_format(&mut analyze(template, &prepared, base, &[])?))
     }
 }
 
 /// The format that renderings show when they are lined up.
-pub(crate) fn line_up(analysis: &mut Analysis<'_>) -> Format {
+pub(crate) fn infer_format(analysis: &mut Analysis<'_>) -> Format {
     let prober = &mut analysis.prober;
     let words = CallWords::new(prober);
     prober.offer(words.tools());
     let (word, thought) = (prober.word("content"), prober.word("thought"));
-    let mut rows = Rows {
+    let mut rows = FormatInference {
         prober,
         headers: &analysis.headers,
         findings: &analysis.findings,
@@ -121,7 +121,7 @@ fn with_known_values(mut calls: Node) -> Node {
 }
 
 /// The rows of a template's renderings.
-struct Rows<'a, 't> {
+struct FormatInference<'a, 't> {
     prober: &'a mut TurnProber<'t>,
     headers: &'a TurnHeaders,
     findings: &'a Findings,
@@ -139,7 +139,7 @@ struct Rows<'a, 't> {
     gaps: Vec<String>,
 }
 
-impl Rows<'_, '_> {
+impl FormatInference<'_, '_> {
     /// The rows of all kinds of turns, the plainest first.
     fn add_all(&mut self, words: &CallWords) {
         let plain = AssistantTurn::content(&self.word);
@@ -168,7 +168,7 @@ impl Rows<'_, '_> {
                 false => Vec::new(),
             });
             for turn in turns.iter().filter(|turn| offers || turn.calls.is_empty()) {
-                for situation in [Situation::Question, Situation::AfterTool] {
+                for situation in [PrecedingMessages::Question, PrecedingMessages::AfterTool] {
                     for mode in ThinkingMode::ALL {
                         self.add(turn, situation, mode);
                     }
@@ -193,7 +193,7 @@ impl Rows<'_, '_> {
             let mode = ThinkingMode::Unset;
             let body = self
                 .headers
-                .turn(self.prober, Situation::Question, &turn, mode);
+                .turn(self.prober, PrecedingMessages::Question, &turn, mode);
             let body = body.unwrap_or_default();
             // The template may leave a text out of some turns.
             if body.contains(&word) {
@@ -208,7 +208,7 @@ impl Rows<'_, '_> {
         }
     }
 
-    fn add(&mut self, turn: &AssistantTurn, situation: Situation, mode: ThinkingMode) {
+    fn add(&mut self, turn: &AssistantTurn, situation: PrecedingMessages, mode: ThinkingMode) {
         let Some(body) = self.headers.turn(self.prober, situation, turn, mode) else {
             return;
         };
@@ -216,7 +216,7 @@ impl Rows<'_, '_> {
             // The template writes nothing of it.
             return;
         }
-        let Some((nodes, end)) = self.row(&body) else {
+        let Some((nodes, end)) = self.turn_nodes(&body) else {
             let gap = "how calls are written in some renderings".to_owned();
             if !self.gaps.contains(&gap) {
                 self.gaps.push(gap);
@@ -240,7 +240,7 @@ impl Rows<'_, '_> {
 
     /// The texts and slots of a rendering, up to the end of the turn. `None` if it has calls that the
     /// tree of calls does not read.
-    fn row(&self, body: &str) -> Option<(Vec<Node>, Node)> {
+    fn turn_nodes(&self, body: &str) -> Option<(Vec<Node>, Node)> {
         let mut nodes = Vec::new();
         let end;
         let mut rest = body;

@@ -1,7 +1,7 @@
 //! What the response schema that came with a chat template says of a derivation.
 
 use unjinja::chat_template::ChatTemplate;
-use unjinja::check::Testimony;
+use unjinja::check::SchemaComparison;
 use unjinja::derive::Derivation;
 use unjinja::response_schema::{Difference, ResponseSchema, SchemaError, Trial};
 use unjinja::{Object, Value};
@@ -10,9 +10,9 @@ use unjinja::{Object, Value};
 pub(super) fn of(
     template: &ChatTemplate,
     derivation: &Derivation,
-) -> Option<Result<Testimony, SchemaError>> {
+) -> Option<Result<SchemaComparison, SchemaError>> {
     let schema = ResponseSchema::from_value(template.response_schema.as_ref()?);
-    Some(schema.map(|schema| Testimony::of(&schema, derivation)))
+    Some(schema.map(|schema| SchemaComparison::of(&schema, derivation)))
 }
 
 /// The texts that are not read alike, and how they differ. That the white space around texts differs counts
@@ -28,32 +28,32 @@ fn alike(trials: &[Trial]) -> usize {
     trials.len() - parted(trials).count()
 }
 
-pub(super) fn statement(testimony: &Result<Testimony, SchemaError>) -> String {
-    let testimony = match testimony {
-        Ok(testimony) => testimony,
+pub(super) fn statement(comparison: &Result<SchemaComparison, SchemaError>) -> String {
+    let comparison = match comparison {
+        Ok(comparison) => comparison,
         Err(error) => return format!("the existing response schema is refused: {error}"),
     };
     let count = |trials: &[Trial]| format!("{} of {}", alike(trials), trials.len());
     format!(
         "the existing response schema reads {} renderings alike, {} damaged texts, and {} texts of its \
          own patterns",
-        count(&testimony.renderings),
-        count(&testimony.damaged),
-        count(&testimony.own)
+        count(&comparison.renderings),
+        count(&comparison.damaged),
+        count(&comparison.own)
     )
 }
 
 /// For programs: an object of the `fault` for which the schema is refused; or for each kind of texts of how
 /// many there are, and how many of them are read `alike`.
-pub(super) fn to_value(testimony: &Result<Testimony, SchemaError>) -> Value {
-    let testimony = match testimony {
-        Ok(testimony) => testimony,
+pub(super) fn to_value(comparison: &Result<SchemaComparison, SchemaError>) -> Value {
+    let comparison = match comparison {
+        Ok(comparison) => comparison,
         Err(error) => return Object::from_iter([("fault", error.to_string())]).into(),
     };
     let kinds = [
-        ("renderings", &testimony.renderings),
-        ("damaged", &testimony.damaged),
-        ("own", &testimony.own),
+        ("renderings", &comparison.renderings),
+        ("damaged", &comparison.damaged),
+        ("own", &comparison.own),
     ];
     let kinds = kinds.map(|(kind, trials)| {
         let counts = [("alike", alike(trials)), ("total", trials.len())];

@@ -2,7 +2,7 @@
 
 /// Does something during which signals do not end the program; one that came meanwhile ends it then.
 #[cfg(unix)]
-pub(crate) fn signals<T>(work: impl FnOnce() -> T) -> T {
+pub(crate) fn deferred<T>(work: impl FnOnce() -> T) -> T {
     use std::sync::atomic::Ordering;
     let Some(watch) = unix::WATCH.as_ref() else {
         return work();
@@ -31,7 +31,7 @@ pub(crate) fn has_come() -> bool {
 }
 
 #[cfg(not(unix))]
-pub(crate) fn signals<T>(work: impl FnOnce() -> T) -> T {
+pub(crate) fn deferred<T>(work: impl FnOnce() -> T) -> T {
     work()
 }
 

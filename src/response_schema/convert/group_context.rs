@@ -4,7 +4,7 @@ use crate::response::pattern::{Dialect, Look, Node, Syntax, parse_as};
 
 /// What stands around a group.
 #[derive(Debug, Default, Clone)]
-pub(super) struct Around {
+pub(super) struct GroupContext {
     pub(super) before: Vec<Node>,
     pub(super) after: Vec<Node>,
     /// What may stand in place of the group, and how much of what is before and after belongs to the group
@@ -25,9 +25,9 @@ pub(super) fn around(
     node: &Node,
     group: usize,
     is_other: &dyn Fn(usize) -> bool,
-) -> Option<Around> {
+) -> Option<GroupContext> {
     match node {
-        Node::Group { index, .. } if *index == group => Some(Around::default()),
+        Node::Group { index, .. } if *index == group => Some(GroupContext::default()),
         Node::Group { node, .. } | Node::Atomic(node) => around(node, group, is_other),
         Node::Alternation(nodes) => {
             let mut found = nodes

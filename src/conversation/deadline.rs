@@ -17,19 +17,19 @@ const MAX_NOTED: usize = 1 << 20;
 
 /// Renders until it has taken too long.
 #[derive(Clone, Copy)]
-pub(crate) struct Patience {
+pub(crate) struct Deadline {
     since: Stopwatch,
     most: Duration,
 }
 
-impl Patience {
-    pub(super) fn begin() -> Patience {
-        Patience::of(MAX_TIME)
+impl Deadline {
+    pub(super) fn begin() -> Deadline {
+        Deadline::of(MAX_TIME)
     }
 
     /// For so long.
-    pub(crate) fn of(most: Duration) -> Patience {
-        Patience {
+    pub(crate) fn of(most: Duration) -> Deadline {
+        Deadline {
             since: Stopwatch::start(),
             most,
         }

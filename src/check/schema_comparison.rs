@@ -9,7 +9,7 @@ use crate::value::{Object, Value};
 ///
 /// ```
 /// use unjinja::chat_template::ChatTemplate;
-/// use unjinja::check::Testimony;
+/// use unjinja::check::SchemaComparison;
 /// use unjinja::derive::{DeriveOptions, derive};
 /// use unjinja::response_schema::ResponseSchema;
 ///
@@ -23,14 +23,14 @@ use crate::value::{Object, Value};
 ///     "properties": {"role": {"const": "assistant"}, "content": {"type": "string"}}
 /// }"#)?;
 /// let derivation = derive(&template, &DeriveOptions::default())?;
-/// let testimony = Testimony::of(&schema, &derivation);
-/// assert!(!testimony.renderings.is_empty());
-/// assert!(testimony.renderings.iter().all(|trial| trial.difference().is_none()));
+/// let comparison = SchemaComparison::of(&schema, &derivation);
+/// assert!(!comparison.renderings.is_empty());
+/// assert!(comparison.renderings.iter().all(|trial| trial.difference().is_none()));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
-pub struct Testimony {
+pub struct SchemaComparison {
     /// What both make of the renderings that the derivation was proved on.
     pub renderings: Vec<Trial>,
     /// What both make of the damaged ones.
@@ -40,9 +40,9 @@ pub struct Testimony {
     pub own: Vec<Trial>,
 }
 
-impl Testimony {
+impl SchemaComparison {
     /// Lets a schema and a derived template read the same texts.
-    pub fn of(schema: &ResponseSchema, derivation: &Derivation) -> Testimony {
+    pub fn of(schema: &ResponseSchema, derivation: &Derivation) -> SchemaComparison {
         let name = schema.reasoning_field();
         let tried = |prefix: &str, output: &str| {
             let prompt = (prefix, &derivation.tools);
@@ -55,7 +55,7 @@ impl Testimony {
         let renderings = derivation.proof.iter();
         let damaged = derivation.damaged.iter();
         let own = schema.examples().into_iter();
-        Testimony {
+        SchemaComparison {
             renderings: renderings
                 .map(|row| tried(&row.prefix, &row.output))
                 .collect(),

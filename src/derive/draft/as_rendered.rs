@@ -2,8 +2,8 @@
 
 use crate::derive::delimiter::{Delimiter, Delimiters, FieldDraft};
 use crate::derive::regex::{any_of, exact, loose};
-use crate::derive::surroundings::{Ahead, Around};
-use crate::markers::{self, begins_with_rare_sign, is_distinctive, same_end, same_start};
+use crate::derive::surroundings::{SharedClose, TextBounds};
+use crate::markers::{self, begins_with_rare_sign, same_end, same_start, unlikely_in_prose};
 
 use super::drafter::Drafter;
 
@@ -13,14 +13,14 @@ const BEHIND_QUOTE: &str = r#"(?<=[^\\](?:\\\\)*")"#;
 
 impl Drafter<'_> {
     /// The field for a text that stands between these others.
-    pub(super) fn field_as_seen(&self, name: &str, around: &Around) -> FieldDraft {
+    pub(super) fn field_as_rendered(&self, name: &str, around: &TextBounds) -> FieldDraft {
         let mut field = FieldDraft::new(name);
         let mut closes = around.closes.clone();
         closes.extend(self.turn_ends());
         // Words behind a marker belong to what follows: `</mull>Plan:` closes what `</mull>` has closed.
         let goes_on = |close: &str, other: &String| {
             let rest = close.strip_prefix(other.as_str());
-            rest.is_some_and(markers::is_wordy)
+            rest.is_some_and(markers::reads_like_prose)
         };
         let all = closes.clone();
         closes.retain(|close| !all.iter().any(|other| goes_on(close, other)));
@@ -53,7 +53,7 @@ impl Drafter<'_> {
         field
     }
 
-    fn openers(&self, around: &Around) -> String {
+    fn openers(&self, around: &TextBounds) -> String {
         let attribute = around_attribute(&around.opens);
         if let Some((before, behind)) =
             attribute.filter(|(before, _)| !self.begins_other(before, &around.opens))
@@ -78,7 +78,7 @@ impl Drafter<'_> {
 
     /// The expression for the places where words may open a text: the beginning of a turn, and behind what was seen
     /// before them. Empty if that is nothing.
-    fn before_words(&self, around: &Around) -> String {
+    fn before_words(&self, around: &TextBounds) -> String {
         let mut behind = Vec::new();
         for text in &around.behind {
             match text.trim() {
@@ -109,7 +109,7 @@ impl Drafter<'_> {
     }
 
     /// The beginning of a turn, if it does not begin with what opens another part, and what closes this one comes.
-    fn start(&self, around: &Around) -> String {
+    fn start(&self, around: &TextBounds) -> String {
         let content = self.around.and_then(|around| around.content.as_ref());
         let mut others = self.call_openers();
         others.extend(
@@ -165,7 +165,7 @@ fn can_be_literal(text: &str) -> bool {
 }
 
 /// The expression for all places but that behind the quote with which a string of JSON begins.
-fn not_behind_first_quote(around: &Around) -> String {
+fn not_behind_first_quote(around: &TextBounds) -> String {
     let before = around.opens.iter().map(|open| match open.as_str() {
         "" => "\\A".to_owned(),
         open => loose(open),
@@ -175,14 +175,14 @@ fn not_behind_first_quote(around: &Around) -> String {
 
 /// The expressions for what closes a text: these texts, and the places before what opens the next part. Words
 /// and common signs have to stand at the beginning of a line, if that is where they were seen.
-fn closers(around: &Around, closes: &[String]) -> Vec<String> {
+fn closers(around: &TextBounds, closes: &[String]) -> Vec<String> {
     let own = closes.iter().map(|close| {
-        let is_said = markers::is_wordy(close) || !is_distinctive(close);
+        let is_said = markers::reads_like_prose(close) || !unlikely_in_prose(close);
         let is_line = close.starts_with('\n') && is_said;
         let line = if is_line { "\\n\\s*" } else { "" };
         format!("{line}{}", loose(close.trim()))
     });
-    let ahead = around.ahead.iter().map(|Ahead { close, next }| {
+    let ahead = around.ahead.iter().map(|SharedClose { close, next }| {
         let line = match close.starts_with('\n') {
             // Nor does anybody write so by chance, where a line break may be missing.
             true if close.trim().is_empty() && begins_with_rare_sign(next.trim()) => "\\s*",

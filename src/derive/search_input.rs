@@ -12,7 +12,7 @@ use super::surroundings::Surroundings;
 use super::synthetic;
 
 /// What drafts are written from, and what they are tried on.
-pub(super) struct Material {
+pub(super) struct SearchInput {
     pub(super) findings: Findings,
     /// The same with brackets around markers that consist of several parts.
     pub(super) marked: Findings,
@@ -26,13 +26,13 @@ pub(super) struct Material {
     pub(super) surroundings: Option<Surroundings>,
 }
 
-impl Material {
+impl SearchInput {
     /// Renders all of it. What renders it can render more.
     pub(super) fn gather<'t>(
         template: &ChatTemplate,
         prepared: &'t PreparedTemplate,
         options: &DeriveOptions,
-    ) -> Result<(Material, Sampling<'t>), RenderError> {
+    ) -> Result<(SearchInput, Sampling<'t>), RenderError> {
         let analysis = analyze(template, prepared, &options.base, &options.outputs)?;
         let (findings, marked) = (analysis.findings.clone(), analysis.marked.clone());
         let mut sampling = Sampling::new(analysis);
@@ -42,7 +42,7 @@ impl Material {
         let spoken = spoken::all(&findings, &marked, &samples.all);
         let damaged = damage::all(&findings, &samples.all);
         let outputs = output::cases(&findings, &samples, options);
-        let material = Material {
+        let search_input = SearchInput {
             outputs,
             findings,
             marked,
@@ -51,6 +51,6 @@ impl Material {
             damaged,
             surroundings: None,
         };
-        Ok((material, sampling))
+        Ok((search_input, sampling))
     }
 }
