@@ -322,7 +322,7 @@ fn a_derivation_reports_its_proof() {
         "proof",
         "refused",
         "damage",
-        "spoken",
+        "mentions",
         "call_kinds",
         "reasons",
         "outputs",

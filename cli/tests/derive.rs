@@ -110,7 +110,7 @@ fn the_template_is_printed_and_the_report_beside_it() {
                  a call is `<call>{…}</call>`
                  several calls a turn
       proof      18 of 18 renderings recovered, 1 draft tried
-      spoken     34 of 34 texts that speak of a marker recovered
+      mentions   34 of 34 texts that mention a marker recovered
       arguments  54 of 54 kinds of keys, names and values recovered
       damaged    72 of 76 damaged texts recovered
                  0 of 1: reasoning not closed before a call
@@ -255,7 +255,7 @@ fn what_can_not_be_recovered_is_reported() {
                    the prompt ends  "<user>zq012question<end><assistant>"
                    the output is    "<think>One moment, I look it up.</think><call>{\"name\": \"find_pages\", \"arguments\": {\"words\": \"spring tide\", \"most\": 3}}</call><call>{\"name\": \"read_tide\", \"argume"…
                    it also stands for {"thinking":"One moment, I look it up.","tool_calls":[{"type":"function","function":{"name":"find_pages","arguments":{"words":"spring tide","most":3}}},{"type":…
-      spoken     28 of 34 texts that speak of a marker recovered
+      mentions   28 of 34 texts that mention a marker recovered
                  lost: `<think>` in code, in quotes, bare, before a comma, in a fence, on a line
       arguments  54 of 54 kinds of keys, names and values recovered
       damaged    66 of 76 damaged texts recovered
@@ -565,7 +565,7 @@ fn the_report_is_json_for_programs() {
         .keys()
         .map(ToString::to_string)
         .collect();
-    assert_snapshot!(keys.join(" "), @"name variant beside template is_whole recovered missing_tokens findings proof refused damage spoken call_kinds reasons outputs drafts renderings trials response_schema for otherwise");
+    assert_snapshot!(keys.join(" "), @"name variant beside template is_whole recovered missing_tokens findings proof refused damage mentions call_kinds reasons outputs drafts renderings trials response_schema for otherwise");
     assert_eq!(
         report.pointer("/missing_tokens/0"),
         Some(&"eos_token".into())

@@ -76,7 +76,7 @@ impl TurnHeaders {
         }
         match common_prefix(&header.in_conversation, tail) {
             shared if tail[..shared].trim().is_empty() => {
-                behind_loosely(tail, &header.in_conversation).unwrap_or(&tail[shared..])
+                behind_ignoring_space(tail, &header.in_conversation).unwrap_or(&tail[shared..])
             }
             shared => &tail[shared..],
         }
@@ -106,7 +106,7 @@ impl TurnHeaders {
         let header = self.find(situation, mode);
         let header = header.map_or("", |header| header.in_prompt.as_str());
         let written = prompt.tail().strip_prefix(header).unwrap_or_default();
-        behind_loosely(body, written).unwrap_or(body)
+        behind_ignoring_space(body, written).unwrap_or(body)
     }
 
     /// Whether prompts say more before a turn than conversations do.
@@ -279,7 +279,8 @@ impl TurnHeader {
         if begins_alike || markers::markers(end).next().is_none() {
             if !says_more(&header)
                 && let Some((in_prompt, in_conversation)) =
-                    shared_loosely(prompt.tail(), ahead).filter(|(header, _)| says_more(header))
+                    shared_ignoring_space(prompt.tail(), ahead)
+                        .filter(|(header, _)| says_more(header))
             {
                 return Some(TurnHeader {
                     situation,
@@ -322,7 +323,7 @@ impl TurnHeader {
 
 /// What two texts begin with that is the same but for white space, up to the last marker in it, as each has it. `None` if
 /// no marker is in it.
-fn shared_loosely<'a, 'b>(a: &'a str, b: &'b str) -> Option<(&'a str, &'b str)> {
+fn shared_ignoring_space<'a, 'b>(a: &'a str, b: &'b str) -> Option<(&'a str, &'b str)> {
     let (mut in_a, mut in_b) = (solid_pieces(a), solid_pieces(b));
     let same = std::iter::from_fn(|| {
         let ((piece, end), (other, other_end)) = (in_a.next()?, in_b.next()?);
@@ -334,7 +335,7 @@ fn shared_loosely<'a, 'b>(a: &'a str, b: &'b str) -> Option<(&'a str, &'b str)> 
 }
 
 /// What stands in a text behind a header with which it begins but for white space.
-fn behind_loosely<'t>(text: &'t str, header: &str) -> Option<&'t str> {
+fn behind_ignoring_space<'t>(text: &'t str, header: &str) -> Option<&'t str> {
     let mut own = solid_pieces(text);
     let mut end = None;
     for (piece, _) in solid_pieces(header) {
@@ -408,7 +409,7 @@ fn cut_to_shortest(headers: &mut [TurnHeader]) {
         for header in [&mut header.in_conversation, &mut header.in_prompt] {
             let shortest = shortest.trim_start();
             let end = header.rfind(shortest).map(|at| at + shortest.len());
-            let loosely = || Some(header.len() - behind_loosely(header, shortest)?.len());
+            let loosely = || Some(header.len() - behind_ignoring_space(header, shortest)?.len());
             if let Some(end) = end.or_else(loosely) {
                 header.truncate(end);
             }

@@ -6,7 +6,7 @@ use crate::markers::lexicon::unmarked;
 use crate::markers::{dedup, is_slot};
 use crate::value::{Object, Value};
 
-use super::regex::{any_of, exact, loose, needed_text};
+use super::regex::{any_of, exact, ignoring_space, needed_text};
 
 /// One alternative of what opens or closes a field.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -14,7 +14,7 @@ pub(super) enum Delimiter {
     /// A text as it stands, white space too.
     Exact(String),
     /// A text, whatever white space there is in the place of its own.
-    Loose(String),
+    IgnoringSpace(String),
     /// An expression, for what is known by more than its text: a place, a name in it, what follows.
     Expression(String),
 }
@@ -24,7 +24,7 @@ impl Delimiter {
     pub(super) fn literal(&self) -> Option<&str> {
         match self {
             Delimiter::Exact(text) => Some(text),
-            Delimiter::Loose(text) => {
+            Delimiter::IgnoringSpace(text) => {
                 (!text.contains(char::is_whitespace) && !text.contains(is_slot)).then_some(text)
             }
             Delimiter::Expression(_) => None,
@@ -35,7 +35,7 @@ impl Delimiter {
     pub(super) fn expression(&self) -> String {
         match self {
             Delimiter::Exact(text) => exact(text),
-            Delimiter::Loose(text) => loose(text),
+            Delimiter::IgnoringSpace(text) => ignoring_space(text),
             Delimiter::Expression(expression) => expression.clone(),
         }
     }
@@ -70,14 +70,14 @@ impl Delimiters {
     }
 
     /// Texts with whatever white space is in them, and expressions, each once.
-    pub(super) fn loose(
+    pub(super) fn ignoring_space(
         texts: &[String],
         expressions: Vec<String>,
         takes_space: bool,
     ) -> Delimiters {
         let mut texts = texts.to_vec();
         dedup(&mut texts);
-        let texts = texts.into_iter().map(Delimiter::Loose);
+        let texts = texts.into_iter().map(Delimiter::IgnoringSpace);
         let expressions = expressions.into_iter().map(Delimiter::Expression);
         Delimiters {
             alternatives: texts.chain(expressions).collect(),
@@ -131,7 +131,7 @@ impl Delimiters {
         for delimiter in &self.alternatives {
             match delimiter {
                 Delimiter::Exact(text) => texts.push((text.len(), exact(text))),
-                Delimiter::Loose(text) => texts.push((text.len(), loose(text))),
+                Delimiter::IgnoringSpace(text) => texts.push((text.len(), ignoring_space(text))),
                 Delimiter::Expression(expression) => expressions.push(expression),
             }
         }

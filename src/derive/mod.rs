@@ -43,8 +43,8 @@ mod sample;
 mod synthetic;
 
 mod damage;
+mod mentions;
 mod output;
-mod spoken;
 
 mod reason;
 
@@ -77,13 +77,13 @@ use thin::Thinning;
 pub use crate::analysis::ModelOutput;
 pub use call_kinds::CallKind;
 pub use candidate::Candidate;
+pub use mentions::MentionText;
 pub use options::{DeriveOptions, Lenience};
 pub use output::OutputRow;
 pub use proof::{DamageRow, DamagedText, ProofRow, Recovery};
 pub use reason::Reason;
 pub use sample::RefusedConversation;
 pub use score::Tally;
-pub use spoken::SpokenText;
 
 /// The version of the language from which on there is a parser for lists of calls as Python writes them.
 const PYTHON_LISTS: Language = Language::V5_24;
@@ -106,7 +106,7 @@ pub struct Derivation {
     /// What it makes of damaged renderings.
     pub damaged: Vec<DamagedText>,
     /// Answers and thoughts that speak of the format's markers, and whether they come back whole.
-    pub spoken: Vec<SpokenText>,
+    pub mentions: Vec<MentionText>,
     /// What it makes of calls with keys, names and values of all kinds that JSON Schema and tools allow, as far as the chat
     /// template writes them.
     pub call_kinds: Vec<CallKind>,
@@ -189,7 +189,7 @@ impl Derivation {
         chosen: Chosen,
         options: &DeriveOptions,
     ) -> Derivation {
-        let spoken = spoken::texts(&search_input.spoken, &chosen.recovered_spoken);
+        let mentions = mentions::texts(&search_input.mentions, &chosen.recovered_mentions);
         let field = options.reasoning_field.as_str();
         let proof = proof::rows(&chosen.template, field, &search_input, &mut sampling);
         let findings = &search_input.findings;
@@ -202,7 +202,7 @@ impl Derivation {
         Derivation {
             proof,
             outputs,
-            spoken,
+            mentions,
             call_kinds,
             reasons: chosen.reasons,
             lenience: options.lenience,
@@ -260,8 +260,8 @@ impl Derivation {
             ("refused", refused.collect()),
             ("damage", damage.iter().map(DamageRow::to_value).collect()),
             (
-                "spoken",
-                self.spoken.iter().map(SpokenText::to_value).collect(),
+                "mentions",
+                self.mentions.iter().map(MentionText::to_value).collect(),
             ),
             (
                 "call_kinds",
@@ -367,9 +367,9 @@ impl Derivation {
     }
 
     /// How many answers and thoughts that speak of markers come back whole.
-    pub fn recovered_spoken(&self) -> usize {
-        let spoken = self.spoken.iter();
-        spoken.filter(|text| text.is_recovered).count()
+    pub fn recovered_mentions(&self) -> usize {
+        let mentions = self.mentions.iter();
+        mentions.filter(|text| text.is_recovered).count()
     }
 
     /// How many renderings are recovered, as far as they were written.
@@ -433,7 +433,7 @@ fn choose(
     if let Some(thinned) = thinning.thinned(&draft, &variants) {
         chosen.template = thinned.template;
         chosen.reasons = thinned.reasons;
-        chosen.recovered_spoken = thinned.recovered_spoken;
+        chosen.recovered_mentions = thinned.recovered_mentions;
         chosen.recovered_damage = thinned.recovered_damage;
         chosen.trials += thinned.trials;
     }

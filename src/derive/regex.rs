@@ -37,7 +37,7 @@ pub(super) fn exact(text: &str) -> String {
 }
 
 /// The expression that matches a text whatever white space there is in its place.
-pub(super) fn loose(text: &str) -> String {
+pub(super) fn ignoring_space(text: &str) -> String {
     let mut out = String::new();
     let mut rest = text;
     while let Some(at) = rest.find(char::is_whitespace) {

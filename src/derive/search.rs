@@ -38,8 +38,8 @@ pub(super) struct Chosen {
     pub(super) trials: usize,
     /// Of each damaged text, whether it is recovered.
     pub(super) recovered_damage: Vec<bool>,
-    /// Of each text that speaks of a marker, the same.
-    pub(super) recovered_spoken: Vec<bool>,
+    /// Of each text that mentions a marker, the same.
+    pub(super) recovered_mentions: Vec<bool>,
     /// Why each of its delimiters is there.
     pub(super) reasons: Vec<Reason>,
     /// Whether it recovers all that was rendered.
@@ -104,7 +104,7 @@ impl<'a> Search<'a> {
         }
         Ok(Chosen {
             is_whole: best.outcome.failures.in_rendered() == 0,
-            recovered_spoken: Vec::new(),
+            recovered_mentions: Vec::new(),
             reasons: Vec::new(),
             recovered_damage: self.trials.recovered_damage(&best.template, &best.outcome),
             score: best.outcome.score,

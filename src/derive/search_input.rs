@@ -4,10 +4,10 @@ use crate::analysis::{Findings, analyze};
 use crate::chat_template::{ChatTemplate, PreparedTemplate, RenderError};
 
 use super::damage::{self, Damaged};
+use super::mentions::{self, Mention};
 use super::options::DeriveOptions;
 use super::output::{self, OutputCase};
 use super::sample::{Samples, Sampling};
-use super::spoken::{self, Spoken};
 use super::surroundings::Surroundings;
 use super::synthetic;
 
@@ -18,7 +18,7 @@ pub(super) struct SearchInput {
     pub(super) marked: Findings,
     pub(super) samples: Samples,
     /// Texts that speak of markers.
-    pub(super) spoken: Vec<Spoken>,
+    pub(super) mentions: Vec<Mention>,
     pub(super) damaged: Vec<Damaged>,
     /// Outputs of the model.
     pub(super) outputs: Vec<OutputCase>,
@@ -39,7 +39,7 @@ impl SearchInput {
         let mut samples = sampling.render(&findings);
         let synthetic = synthetic::samples(&findings, &samples.all);
         samples.all.extend(synthetic);
-        let spoken = spoken::all(&findings, &marked, &samples.all);
+        let mentions = mentions::all(&findings, &marked, &samples.all);
         let damaged = damage::all(&findings, &samples.all);
         let outputs = output::cases(&findings, &samples, options);
         let search_input = SearchInput {
@@ -47,7 +47,7 @@ impl SearchInput {
             findings,
             marked,
             samples,
-            spoken,
+            mentions,
             damaged,
             surroundings: None,
         };

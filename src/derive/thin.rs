@@ -33,14 +33,14 @@ const HELD_BACK: isize = 1000;
 enum TextOrigin {
     Rendered,
     Synthetic,
-    Spoken,
+    Mention,
     Damaged,
 }
 
 /// What counts first, second, …, where nothing that counts less makes up for what counts more.
 #[derive(Debug, Clone, Copy)]
 struct Order {
-    /// The ranks of texts that are rendered, put together, spoken of and damaged.
+    /// The ranks of texts that are rendered, put together, with mentions, and damaged.
     kinds: [usize; 4],
     /// The rank at which a delimiter that looks around counts against a draft, and as how many texts: nobody likes to read
     /// such, and few damages are worth it.
@@ -96,8 +96,8 @@ struct Score([isize; 5], Reverse<usize>);
 pub(super) struct Thinned {
     pub(super) template: ResponseTemplate,
     pub(super) reasons: Vec<Reason>,
-    /// Of each text that speaks of a marker, whether it is recovered.
-    pub(super) recovered_spoken: Vec<bool>,
+    /// Of each text that mentions a marker, whether it is recovered.
+    pub(super) recovered_mentions: Vec<bool>,
     /// Of each damaged text, whether it is recovered.
     pub(super) recovered_damage: Vec<bool>,
     /// How many texts have been read.
@@ -199,7 +199,7 @@ impl<'a> Thinning<'a> {
                 .collect()
         };
         Some(Thinned {
-            recovered_spoken: recovered(TextOrigin::Spoken),
+            recovered_mentions: recovered(TextOrigin::Mention),
             recovered_damage: recovered(TextOrigin::Damaged),
             trials: self.read.get(),
             reasons,
@@ -541,12 +541,12 @@ fn texts(search_input: &SearchInput) -> Vec<Text<'_>> {
         expected: output.expected(),
         tools: &output.tools,
     });
-    let spoken = search_input.spoken.iter().map(|spoken| Text {
-        kind: TextOrigin::Spoken,
-        name: format!("`{}` spoken of {}", spoken.marker, spoken.manner),
-        prefilled: &spoken.prefilled,
-        output: Cow::from(&spoken.output),
-        expected: Expected::Turn(&spoken.expected),
+    let mentions = search_input.mentions.iter().map(|mention| Text {
+        kind: TextOrigin::Mention,
+        name: format!("`{}` mentioned {}", mention.marker, mention.manner),
+        prefilled: &mention.prefilled,
+        output: Cow::from(&mention.output),
+        expected: Expected::Turn(&mention.expected),
         tools,
     });
     let damaged = search_input.damaged.iter().map(|damaged| Text {
@@ -560,7 +560,7 @@ fn texts(search_input: &SearchInput) -> Vec<Text<'_>> {
     samples
         .chain(tails)
         .chain(outputs)
-        .chain(spoken)
+        .chain(mentions)
         .chain(damaged)
         .collect()
 }
@@ -723,8 +723,8 @@ fn moves<'v>(from: &Draft, whole: &'v Draft, variants: &'v Variants) -> Vec<Move
         }));
     }
     for (at, field) in from.fields.iter().enumerate() {
-        let loose = variants.opens_loosely(&field.name).iter();
-        let new = loose.filter(|other| !field.open.alternatives.contains(other));
+        let others = variants.opens_ignoring_space(&field.name).iter();
+        let new = others.filter(|other| !field.open.alternatives.contains(other));
         let text = from.fields.iter().position(|field| field.name == "content");
         let dropped = text.map(|text| (text, variants.unopened(&field.name)));
         for other in new {

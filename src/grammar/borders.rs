@@ -32,9 +32,9 @@ pub(super) fn around_calls(format: &Format, calls: &Node) -> Vec<Expr> {
 fn texts_around_calls(format: &Format, calls: &Node) -> Vec<String> {
     let mut all = closers(calls);
     for text in opening_texts(calls) {
-        let (lead, rest) = markers::split_lead(&text);
+        let (lead, rest) = markers::split_last_marker(&text);
         let parts = [text.as_str(), lead, rest, from_last(&text)];
-        all.extend(parts.into_iter().flat_map(clear_parts));
+        all.extend(parts.into_iter().flat_map(unlikely_parts));
     }
     all.extend(format.answer_marker.clone());
     let mut closings = Vec::new();
@@ -70,13 +70,14 @@ fn texts_around_calls(format: &Format, calls: &Node) -> Vec<String> {
         let behind = nodes[at + 1..].iter().take_while(|node| is_text(node));
         for node in before.chain(behind) {
             if let Node::Literal(text) = node {
-                all.extend(clear_parts(text));
+                all.extend(unlikely_parts(text));
             }
         }
     }
     // Without a clear marker, all of it together closes a call, if it is more than a sign.
     let closings = closings.iter().map(|text| text.trim());
-    let unclear = closings.filter(|text| clear_parts(text).is_empty() && text.chars().count() > 1);
+    let unclear =
+        closings.filter(|text| unlikely_parts(text).is_empty() && text.chars().count() > 1);
     all.extend(unclear.map(str::to_owned));
     // What stands around arguments as well shows nothing.
     let within = texts_of_arguments(calls, false);
@@ -150,7 +151,7 @@ fn unclear_ends_of_calls(node: &Node) -> Vec<Expr> {
         let call = call.usual();
         let close = behind_arguments(call);
         let close = close.trim();
-        if clear_parts(close).is_empty() {
+        if unlikely_parts(close).is_empty() {
             all.extend(behind_bracket(close));
             all.extend(between_calls(call, close, &repetition.separator));
         }
@@ -163,7 +164,7 @@ fn behind_bracket(close: &str) -> Option<Expr> {
     let could_be_json = |c| "{}[]()\"',:".contains(c);
     let is_sign = !close.is_empty() && !close.starts_with(could_be_json);
     let bracket = class(CharClass::of("}]".chars()));
-    is_sign.then(|| Expr::sequence([bracket, Expr::Space, loose(close)]))
+    is_sign.then(|| Expr::sequence([bracket, Expr::Space, ignoring_space(close)]))
 }
 
 /// What closes a call, separates it from the next one and opens that: in `[one(), two()]` a bracket, a comma, a name and
@@ -174,10 +175,10 @@ fn between_calls(call: &Node, close: &str, separator: &Node) -> Option<Expr> {
     let close = match close {
         // What ends arguments stands there then, or an object that is the call.
         "" => class(CharClass::of("}])".chars())),
-        close => loose(close),
+        close => ignoring_space(close),
     };
-    let is_clear = !clear_parts(&separator).is_empty();
-    let before = Expr::sequence([close, loose(&separator), Expr::Space]);
+    let is_clear = !unlikely_parts(&separator).is_empty();
+    let before = Expr::sequence([close, ignoring_space(&separator), Expr::Space]);
     let head = unclear_head(call, &before, is_closed).filter(|_| !is_clear)?;
     Some(Expr::sequence([before, head]))
 }
@@ -200,8 +201,8 @@ pub(super) fn unclear_calls(format: &Format, calls: &Node) -> Vec<Expr> {
         // What reads the calls may do without the marker.
         let text = pieces[marker.map_or(0, |at| at + 1)..].concat();
         let text = text.trim();
-        if !text.is_empty() && clear_parts(text).is_empty() {
-            let before = Expr::sequence([loose(text), Expr::Space]);
+        if !text.is_empty() && unlikely_parts(text).is_empty() {
+            let before = Expr::sequence([ignoring_space(text), Expr::Space]);
             all.extend(
                 unclear_head(call, &before, false).map(|head| Expr::sequence([before, head])),
             );
@@ -237,7 +238,7 @@ fn unclear_head(call: &Node, before: &Expr, is_closed: bool) -> Option<Expr> {
     let is_head = |node: &&Node| is_text(node) || matches!(node, Node::Slot(_));
     let head: Vec<&Node> = nodes.iter().take_while(is_head).collect();
     let mut texts = head.iter().filter_map(|node| node.first_literal());
-    if texts.any(|text| !clear_parts(text).is_empty()) {
+    if texts.any(|text| !unlikely_parts(text).is_empty()) {
         return None;
     }
     // A name does not hold the sign that it all begins with, which would have to be looked for from each such sign.
@@ -338,7 +339,7 @@ pub(super) fn named_head(calls: &Node) -> Option<Expr> {
         None => vec!['{', '<'],
     };
     let letters = class(!CharClass::of(" \t\r\n".chars().chain(signs))).repeat(1, None);
-    let head = [Expr::Space, letters, loose(&text), behind.into()];
+    let head = [Expr::Space, letters, ignoring_space(&text), behind.into()];
     (*name == Node::Slot(Slot::Name)).then(|| Expr::sequence(head))
 }
 
@@ -387,7 +388,7 @@ fn between_arguments(node: &Node) -> Option<Expr> {
         .position(|node| *node == Node::Slot(Slot::Key))?;
     let close: Vec<&Node> = nodes[value + 1..].iter().collect();
     let text = text_behind(&nodes[value + 1..], None);
-    if key > value || text.trim().is_empty() || !clear_parts(&text).is_empty() {
+    if key > value || text.trim().is_empty() || !unlikely_parts(&text).is_empty() {
         return None;
     }
     // A key shows that another argument begins by what stands before it, or else behind it.
@@ -400,7 +401,7 @@ fn between_arguments(node: &Node) -> Option<Expr> {
     // What reads the arguments may do without the separator.
     Some(Expr::sequence([
         any_of_row(&close, "", None),
-        loose(&separator).optional(),
+        ignoring_space(&separator).optional(),
         Expr::Space,
         any_of_row(&head, "", None),
     ]))
@@ -410,7 +411,7 @@ fn between_arguments(node: &Node) -> Option<Expr> {
 /// is enough.
 fn any_of_row(nodes: &[&Node], behind: &str, not_in_names: Option<char>) -> Expr {
     Expr::sequence(nodes.iter().enumerate().map(|(at, node)| match node {
-        Node::Literal(text) | Node::Space(text) => loose(text),
+        Node::Literal(text) | Node::Space(text) => ignoring_space(text),
         _ if at + 1 == nodes.len() && behind.is_empty() => class(word()),
         _ => {
             let sign = |at: usize| nodes.get(at).and_then(|node| node.first_literal());
@@ -431,7 +432,7 @@ fn word() -> CharClass {
 }
 
 /// A text with any white space where it has some.
-fn loose(text: &str) -> Expr {
+fn ignoring_space(text: &str) -> Expr {
     let mut all = Vec::new();
     let mut rest = text;
     while let Some(at) = rest.find(char::is_whitespace) {
@@ -469,8 +470,8 @@ fn closers(node: &Node) -> Vec<String> {
             };
             let behind = nodes[at + 1..].iter().filter_map(|node| match node {
                 Node::Literal(text) => {
-                    let first = clear_parts(markers::split_close(text).0);
-                    Some([clear_parts(text), first].concat())
+                    let first = unlikely_parts(markers::split_close(text).0);
+                    Some([unlikely_parts(text), first].concat())
                 }
                 _ => None,
             });
@@ -512,7 +513,7 @@ fn closers_of_separator(node: &Node) -> Vec<String> {
         // Each of its markers shows that another call begins.
         Node::Literal(text) => {
             let markers = markers::markers(text).map(str::to_owned);
-            clear_parts(text).into_iter().chain(markers).collect()
+            unlikely_parts(text).into_iter().chain(markers).collect()
         }
         Node::Sequence(nodes) => nodes.iter().flat_map(closers_of_separator).collect(),
         _ => Vec::new(),
@@ -520,7 +521,7 @@ fn closers_of_separator(node: &Node) -> Vec<String> {
 }
 
 /// The markers of a text that has nothing else, or the text as one, unless it could as well be prose or JSON.
-fn clear_parts(text: &str) -> Vec<String> {
+fn unlikely_parts(text: &str) -> Vec<String> {
     let parts = markers::markers_or_whole(text).into_iter();
     parts
         .filter(|part| markers::unlikely_in_prose(part))
@@ -529,10 +530,10 @@ fn clear_parts(text: &str) -> Vec<String> {
 }
 
 /// What shows that a call begins, if it is clear: each of its markers, since those before it may be missing.
-pub(super) fn clear_openers(node: &Node) -> Vec<String> {
+pub(super) fn unlikely_openers(node: &Node) -> Vec<String> {
     let mut all = Vec::new();
     for text in opening_texts(node) {
-        all.extend(clear_parts(markers::split_lead(&text).1));
+        all.extend(unlikely_parts(markers::split_last_marker(&text).1));
         all.extend(markers::markers(&text).map(str::to_owned));
     }
     all

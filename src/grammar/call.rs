@@ -189,7 +189,7 @@ impl<'a> CallRules<'a> {
                     true => markers::first_piece(&text).map(str::to_owned),
                     false => Some(text),
                 };
-                let all = first.into_iter().chain(borders::clear_openers(node));
+                let all = first.into_iter().chain(borders::unlikely_openers(node));
                 let mut all: Vec<String> = all.collect();
                 markers::dedup(&mut all);
                 all

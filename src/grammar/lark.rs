@@ -8,9 +8,9 @@ use std::collections::BTreeMap;
 use indexmap::IndexMap;
 
 use super::automaton::Text;
+use super::beginnings::{self, Beginning};
 use super::builder::{class, until};
 use super::expr::{CharClass, Expr, Members, Repeat, Without};
-use super::leads::{self, Lead};
 use super::members::{self, AddRule as _};
 use super::new_rules::NewRules;
 use super::{Grammar, Rule, Written, regex, remainder, schema};
@@ -249,8 +249,8 @@ impl<'g> Lark<'g> {
         if delimiters.is_empty() || matches!(first(expr), Expr::Until(_) | Expr::Rest) {
             return self.expr(expr, name);
         }
-        let mut ways = match self.leads(expr, delimiters) {
-            Some(leads) => self.led(leads, None, name),
+        let mut ways = match self.beginnings(expr, delimiters) {
+            Some(beginnings) => self.led(beginnings, None, name),
             None => {
                 let mut ways = Vec::new();
                 for delimiter in delimiters {
@@ -277,20 +277,25 @@ impl<'g> Lark<'g> {
     }
 
     /// What a node begins with up to one of these texts, if that is known.
-    fn leads(&mut self, expr: &Expr, delimiters: &[String]) -> Option<Vec<Lead>> {
+    fn beginnings(&mut self, expr: &Expr, delimiters: &[String]) -> Option<Vec<Beginning>> {
         if self.work_left == 0 {
             return None;
         }
-        let (leads, nodes) = leads::leads(expr, delimiters, self.rules);
+        let (beginnings, nodes) = beginnings::beginnings(expr, delimiters, self.rules);
         self.work(nodes);
-        leads
+        beginnings
     }
 
     /// Beginnings as lexemes, each with all that may follow; `text` is what can't stand in a text before them.
-    fn led(&mut self, leads: Vec<Lead>, text: Option<&[String]>, name: &str) -> Vec<String> {
+    fn led(
+        &mut self,
+        beginnings: Vec<Beginning>,
+        text: Option<&[String]>,
+        name: &str,
+    ) -> Vec<String> {
         let mut all: Vec<(Lexeme, Vec<Expr>)> = Vec::new();
-        for lead in leads {
-            let lexeme = match (lead.text, text) {
+        for beginning in beginnings {
+            let lexeme = match (beginning.text, text) {
                 (Some(behind), _) => {
                     let end = behind.end.as_deref();
                     let others = behind
@@ -298,7 +303,7 @@ impl<'g> Lark<'g> {
                         .iter()
                         .filter(|one| Some(one.as_str()) != end);
                     Lexeme {
-                        regex: lead.regex,
+                        regex: beginning.regex,
                         text: Some(escaped(others)),
                         end: end.map(regex::escape).unwrap_or_default(),
                         is_lazy: end.is_some(),
@@ -307,14 +312,14 @@ impl<'g> Lark<'g> {
                 }
                 (None, text) => Lexeme {
                     text: text.map(escaped),
-                    end: lead.regex,
+                    end: beginning.regex,
                     is_lazy: true,
                     ..Lexeme::default()
                 },
             };
             match all.iter_mut().find(|(known, _)| *known == lexeme) {
-                Some((_, after)) => after.push(lead.after),
-                None => all.push((lexeme, vec![lead.after])),
+                Some((_, after)) => after.push(beginning.after),
+                None => all.push((lexeme, vec![beginning.after])),
             }
         }
         let ways = all.into_iter().map(|(lexeme, after)| {
@@ -477,10 +482,10 @@ impl<'g> Lark<'g> {
             ways.push(self.followed_by(lexeme, after, name));
         }
         // Words of the format may stand between a text and what ends it.
-        if let Some(mut leads) = self.leads(rest, delimiters) {
-            leads.retain(|lead| lead.has_words && lead.text.is_none());
-            found |= !leads.is_empty();
-            ways.extend(self.led(leads, Some(delimiters), name));
+        if let Some(mut beginnings) = self.beginnings(rest, delimiters) {
+            beginnings.retain(|beginning| beginning.has_words && beginning.text.is_none());
+            found |= !beginnings.is_empty();
+            ways.extend(self.led(beginnings, Some(delimiters), name));
         }
         if !found && ways.is_empty() {
             ways.push(match rest.first_literal() {

@@ -29,6 +29,7 @@
 //! ```
 
 mod automaton;
+mod beginnings;
 mod borders;
 mod builder;
 mod call;
@@ -37,7 +38,6 @@ mod expr;
 mod gbnf;
 mod integer_range;
 mod lark;
-mod leads;
 mod machine;
 mod members;
 mod new_rules;

@@ -366,7 +366,7 @@ pub(crate) fn markers_or_whole(text: &str) -> Vec<&str> {
 
 /// A text that opens something, cut before the last of its markers, or before what begins as one and goes on with what
 /// stands behind the text; nothing is cut off that is more than markers.
-pub(crate) fn split_lead(text: &str) -> (&str, &str) {
+pub(crate) fn split_last_marker(text: &str) -> (&str, &str) {
     let pieces: Vec<&str> = pieces(text).collect();
     let is_last = |piece: &&str| is_marker(piece) || piece.starts_with('<');
     let Some(last) = pieces.iter().rposition(is_last) else {

@@ -124,11 +124,11 @@ pub(crate) fn derivation(
         }
     }
     out.push_str(&outputs(derivation));
-    if !derivation.spoken.is_empty() {
-        let recovered = derivation.recovered_spoken();
-        let all = derivation.spoken.len();
-        let text = format!("{recovered} of {all} texts that speak of a marker recovered");
-        line(&mut out, "spoken", &text);
+    if !derivation.mentions.is_empty() {
+        let recovered = derivation.recovered_mentions();
+        let all = derivation.mentions.len();
+        let text = format!("{recovered} of {all} texts that mention a marker recovered");
+        line(&mut out, "mentions", &text);
     }
     for text in lost_by_manner(derivation) {
         line(&mut out, "", &text);
@@ -266,9 +266,9 @@ fn grouped(pairs: impl Iterator<Item = (String, String)>) -> Vec<(String, String
         .collect()
 }
 
-/// The markers that can't be spoken of, with the ways in which they can't.
+/// The markers that can't be mentioned, with the ways in which they can't.
 fn lost_by_manner(derivation: &Derivation) -> Vec<String> {
-    let lost = derivation.spoken.iter().filter(|text| !text.is_recovered);
+    let lost = derivation.mentions.iter().filter(|text| !text.is_recovered);
     let mut markers: Vec<(&str, Vec<&str>)> = Vec::new();
     for text in lost {
         match markers

@@ -1,7 +1,7 @@
 //! Arguments that are not an object of JSON: those between markers, and those of a Python call.
 
 use crate::analysis::{CallParts, SingleArguments, slot_sequence};
-use crate::derive::regex::{any_of, char_between, exact, loose};
+use crate::derive::regex::{any_of, char_between, exact, ignoring_space};
 use crate::format::{Node, ValueType, ValueWriting};
 use crate::markers::{
     self, KEY_SLOT, begins_with_rare_sign, closing_bracket, is_slot, is_word, same_end, same_start,
@@ -55,14 +55,20 @@ impl Drafter<'_> {
     fn open_value(&self, tagged: &SingleArguments<'_>, key: &str, between: &str) -> String {
         // A text of JSON says itself where it ends. Other values hold texts, too.
         if tagged.has_json_texts() {
-            let separator = loose(&tagged.separator);
-            let next = format!("{separator}{}{key}+{between}", loose(tagged.open()));
+            let separator = ignoring_space(&tagged.separator);
+            let next = format!(
+                "{separator}{}{key}+{between}",
+                ignoring_space(tagged.open())
+            );
             let end = format!("(?={next}|\\s*\\Z)");
             return format!(r#"(?P<value>"(?:[^"\\]|\\.)*"|{JSON}{end}|.*?{end})"#);
         }
         match tagged.separator.trim().chars().next() {
             Some(stop) => {
-                let (separator, open) = (loose(&tagged.separator), loose(tagged.open()));
+                let (separator, open) = (
+                    ignoring_space(&tagged.separator),
+                    ignoring_space(tagged.open()),
+                );
                 // The next key has none of the signs before it, so that each sign is looked behind once.
                 let key = match is_word(stop) {
                     true => key.to_owned(),
@@ -78,7 +84,7 @@ impl Drafter<'_> {
                 format!("(?P<value>{JSON}{end}|.*?{end})")
             }
             // Nothing but the next key's marker ends a value: it may be of several lines.
-            None if begins_clearly(tagged.open()) => {
+            None if begins_unambiguously(tagged.open()) => {
                 let behind = self.calls.map(behind_arguments).unwrap_or_default();
                 let space = &behind[..behind.len() - behind.trim_start().len()];
                 let separator = optional(&tagged.separator);
@@ -132,7 +138,7 @@ impl Drafter<'_> {
             }
         }
         quotes.push(["'", "'"].map(str::to_owned));
-        let (open, head) = (before_key(tagged), loose(head));
+        let (open, head) = (before_key(tagged), ignoring_space(head));
         let key = whole_key(tagged, &key_class(tagged));
         let (before, after) = (exact(before), exact(after));
         let value = format!("{before}.*?{after}|{LIST}.*?(?=\\s*{after})");
@@ -236,7 +242,10 @@ fn quoted(tagged: &SingleArguments<'_>, (open, close): (&str, &str)) -> Object {
     let (key, between) = (key_class(tagged), variants(&tagged.between));
     // Nor does one begin as an object does.
     let key = key.replacen("[^", "[^{", 1);
-    let (separator, next) = (loose(&tagged.separator), loose(tagged.open()));
+    let (separator, next) = (
+        ignoring_space(&tagged.separator),
+        ignoring_space(tagged.open()),
+    );
     let end = format!("(?={separator}{next}{key}+{between}|\\s*\\Z)");
     let opener = optional(open);
     let [open, close] = [open, close].map(exact);
@@ -282,7 +291,7 @@ fn closed_value(tagged: &SingleArguments<'_>, key: &str, between: &str) -> Strin
     let close = any_of(tagged.closes.iter().map(|close| after_value(close, key)));
     let separator = match tagged.separator.trim() {
         "" => String::new(),
-        separator => format!("(?:{})?\\s*", loose(separator)),
+        separator => format!("(?:{})?\\s*", ignoring_space(separator)),
     };
     let open = opening(tagged);
     let is_clear = unlikely_in_prose(tagged.close());
@@ -298,7 +307,7 @@ fn closed_value(tagged: &SingleArguments<'_>, key: &str, between: &str) -> Strin
         }
         (false, true) => String::new(),
         (false, false) => {
-            let separator = loose(&tagged.separator);
+            let separator = ignoring_space(&tagged.separator);
             let space = match tagged.open().starts_with(char::is_whitespace) {
                 true => "\\s*",
                 false => "",
@@ -331,7 +340,7 @@ fn closed_value(tagged: &SingleArguments<'_>, key: &str, between: &str) -> Strin
 
 /// Whether a text begins an argument and is hardly a part of a value: a marker, the beginning of a line such as people
 /// don't write, as `¶arg `, or a tab.
-fn begins_clearly(text: &str) -> bool {
+fn begins_unambiguously(text: &str) -> bool {
     let begins_line = text.strip_prefix('\n').is_some_and(begins_with_rare_sign);
     let is_tab = text.contains('\t') && text.trim().is_empty();
     unlikely_in_prose(text) || begins_line || is_tab
@@ -386,7 +395,7 @@ fn before_key(tagged: &SingleArguments<'_>) -> String {
                 && !separator.starts_with(is_word)
                 && !separator.is_empty() =>
         {
-            format!("(?:{})?\\s*", loose(separator))
+            format!("(?:{})?\\s*", ignoring_space(separator))
         }
         _ => String::new(),
     };
@@ -395,7 +404,12 @@ fn before_key(tagged: &SingleArguments<'_>) -> String {
 
 /// What opens an argument.
 fn opening(tagged: &SingleArguments<'_>) -> String {
-    any_of(tagged.opens.iter().map(|open| loose(open.trim_start())))
+    any_of(
+        tagged
+            .opens
+            .iter()
+            .map(|open| ignoring_space(open.trim_start())),
+    )
 }
 
 fn arguments(pattern: String, value_parser: Object) -> Object {
@@ -448,7 +462,7 @@ fn variants(texts: &[String]) -> String {
             any_of(middles.into_iter().map(exact))
         }
     };
-    format!("{}{middle}{}", loose(start), before_value(end))
+    format!("{}{middle}{}", ignoring_space(start), before_value(end))
 }
 
 /// White space after a marker and before a value: what the format writes is not the value's.
@@ -457,9 +471,9 @@ fn before_value(text: &str) -> String {
     let space = &text[marker.len()..];
     // White space may stand between two tags, as in `</key><value>`.
     let marker = match markers::markers_or_whole(marker).as_slice() {
-        [] | [_] => loose(marker),
+        [] | [_] => ignoring_space(marker),
         tags => {
-            let tags: Vec<String> = tags.iter().map(|tag| loose(tag)).collect();
+            let tags: Vec<String> = tags.iter().map(|tag| ignoring_space(tag)).collect();
             let before = match marker.starts_with(char::is_whitespace) {
                 true => "\\s*",
                 false => "",
@@ -478,9 +492,9 @@ fn after_value(close: &str, key: &str) -> String {
             let text = text.trim_end();
             let marker = text.trim_start();
             let space = &text[..text.len() - marker.len()];
-            format!("{}{}", optional(space), loose(marker))
+            format!("{}{}", optional(space), ignoring_space(marker))
         }
-        Node::Literal(text) => loose(text.trim_end()),
+        Node::Literal(text) => ignoring_space(text.trim_end()),
         _ => format!("{key}+"),
     });
     parts.collect()

@@ -1,7 +1,7 @@
 //! The field for a text that is read by whatever stands around it.
 
 use crate::derive::delimiter::{Delimiter, Delimiters, FieldDraft};
-use crate::derive::regex::{any_of, exact, loose};
+use crate::derive::regex::{any_of, exact, ignoring_space};
 use crate::derive::surroundings::{SharedClose, TextBounds};
 use crate::markers::{self, begins_with_rare_sign, same_end, same_start, unlikely_in_prose};
 
@@ -60,18 +60,18 @@ impl Drafter<'_> {
         {
             return format!(
                 "{}[^{}\\s]*{}",
-                loose(before),
+                ignoring_space(before),
                 exact(&behind[..1]),
-                loose(behind)
+                ignoring_space(behind)
             );
         }
         let opens = around.opens.iter().map(|open| match open.as_str() {
             "" => self.start(around),
             // An answer may have the same words in it.
             words if !around.is_json && !has_marker(words) && !begins_with_rare_sign(words) => {
-                format!("{}{}", self.before_words(around), loose(words))
+                format!("{}{}", self.before_words(around), ignoring_space(words))
             }
-            open => loose(open),
+            open => ignoring_space(open),
         });
         any_of(opens)
     }
@@ -120,12 +120,12 @@ impl Drafter<'_> {
         let ahead = around.ahead.iter();
         let ahead = ahead.map(|ahead| format!("{}{}", ahead.close, ahead.next));
         let closers = around.closes.iter().cloned().chain(ahead);
-        let closers: Vec<String> = closers.map(|close| loose(close.trim())).collect();
+        let closers: Vec<String> = closers.map(|close| ignoring_space(close.trim())).collect();
         let mut start = "\\A".to_owned();
         if !others.is_empty() {
             start.push_str(&format!(
                 "(?!\\s*{})",
-                any_of(others.iter().map(|open| loose(open)))
+                any_of(others.iter().map(|open| ignoring_space(open)))
             ));
         }
         if !closers.is_empty() {
@@ -168,7 +168,7 @@ fn can_be_literal(text: &str) -> bool {
 fn not_behind_first_quote(around: &TextBounds) -> String {
     let before = around.opens.iter().map(|open| match open.as_str() {
         "" => "\\A".to_owned(),
-        open => loose(open),
+        open => ignoring_space(open),
     });
     format!("(?<!{}\\s*\")", any_of(before))
 }
@@ -180,7 +180,7 @@ fn closers(around: &TextBounds, closes: &[String]) -> Vec<String> {
         let is_said = markers::reads_like_prose(close) || !unlikely_in_prose(close);
         let is_line = close.starts_with('\n') && is_said;
         let line = if is_line { "\\n\\s*" } else { "" };
-        format!("{line}{}", loose(close.trim()))
+        format!("{line}{}", ignoring_space(close.trim()))
     });
     let ahead = around.ahead.iter().map(|SharedClose { close, next }| {
         let line = match close.starts_with('\n') {
@@ -191,9 +191,9 @@ fn closers(around: &TextBounds, closes: &[String]) -> Vec<String> {
         };
         let close = match (close.trim(), line) {
             ("", "" | "\\s*") => String::new(),
-            (close, _) => format!("{}\\s*", loose(close)),
+            (close, _) => format!("{}\\s*", ignoring_space(close)),
         };
-        format!("{line}{close}(?={})", loose(next.trim()))
+        format!("{line}{close}(?={})", ignoring_space(next.trim()))
     });
     let mut closers = own.chain(ahead).collect();
     markers::dedup(&mut closers);

@@ -1,10 +1,10 @@
 //! The texts around a call, and what can be taken for one of them.
 
 use crate::analysis::{CallKeys, CallParts};
-use crate::derive::regex::{char_between, exact, loose};
+use crate::derive::regex::{char_between, exact, ignoring_space};
 use crate::markers::{self, NAME_SLOT, dedup, is_slot, reads_like_prose, unlikely_in_prose};
 
-/// What stands before a marker that is only spoken of.
+/// What stands before a marker that is only mentioned.
 pub(super) const SPOKEN: &str = "[ `\"'(]";
 
 /// The markers with which a call begins.
@@ -15,7 +15,7 @@ pub(super) fn call_openers(calls: &CallParts<'_>) -> Vec<String> {
         openers.push(section.to_owned());
     }
     if unlikely_in_prose(calls.first_text()) {
-        let (lead, rest) = split_lead(calls);
+        let (lead, rest) = split_last_marker(calls);
         openers.extend([lead, rest].map(|text| text.trim().to_owned()));
     }
     openers.retain(|head| !head.is_empty());
@@ -24,12 +24,12 @@ pub(super) fn call_openers(calls: &CallParts<'_>) -> Vec<String> {
 }
 
 /// The text that opens a call, cut into the markers that may be left out, and the rest.
-pub(super) fn split_lead<'a>(calls: &'a CallParts<'_>) -> (&'a str, &'a str) {
+pub(super) fn split_last_marker<'a>(calls: &'a CallParts<'_>) -> (&'a str, &'a str) {
     let text = calls.first_text();
     if !calls.open.contains(is_slot) {
         return ("", text);
     }
-    match markers::split_lead(text) {
+    match markers::split_last_marker(text) {
         // What is left would open anything.
         (_, rest) if rest.trim().chars().count() < 2 => ("", text),
         split => split,
@@ -80,7 +80,7 @@ pub(super) fn split_at_id(text: &str) -> (&str, &str) {
 
 /// The expression for what stands between two calls.
 pub(super) fn between_calls(calls: &CallParts<'_>) -> String {
-    let separator = loose(&calls.separator);
+    let separator = ignoring_space(&calls.separator);
     match calls.is_list() && !separator.ends_with("\\s*") {
         true => format!("{separator}\\s*"),
         false => separator,
@@ -88,7 +88,7 @@ pub(super) fn between_calls(calls: &CallParts<'_>) -> String {
 }
 
 /// Whether what opens a call can't be taken for anything else.
-pub(super) fn opens_clearly(calls: &CallParts<'_>) -> bool {
+pub(super) fn opens_unambiguously(calls: &CallParts<'_>) -> bool {
     literals(calls).any(unlikely_in_prose)
 }
 

@@ -3,12 +3,12 @@
 use crate::analysis::{CallParts, SingleArguments};
 use crate::derive::choices::Choice;
 use crate::derive::delimiter::{Delimiter, Delimiters};
-use crate::derive::regex::{any_of, before_any_of, exact, loose};
+use crate::derive::regex::{any_of, before_any_of, exact, ignoring_space};
 use crate::markers::{self, reads_like_prose, unlikely_in_prose};
 
 use super::call_texts::{
-    SPOKEN, between_calls, json_behind_words, json_call_start, opens_clearly, python_argument,
-    unclosed_tag,
+    SPOKEN, between_calls, json_behind_words, json_call_start, opens_unambiguously,
+    python_argument, unclosed_tag,
 };
 use super::drafter::{Drafter, push_markers};
 
@@ -58,7 +58,7 @@ impl Drafter<'_> {
         let ends = self.turn_ends();
         let markers = markers::markers(&calls.separator).map(str::to_owned);
         markers
-            .filter(|marker| opens_clearly(calls) || ends.contains(marker))
+            .filter(|marker| opens_unambiguously(calls) || ends.contains(marker))
             .collect()
     }
 
@@ -78,7 +78,7 @@ impl Drafter<'_> {
         let open = self.slots_pattern(&calls.open, false);
         // What white space stands behind it is told below.
         let open = open.trim_end_matches("\\s*");
-        let (close, argument) = (loose(close), loose(argument.trim()));
+        let (close, argument) = (ignoring_space(close), ignoring_space(argument.trim()));
         if space.is_empty() {
             let key =
                 |between: &String| format!("{}{}{between}", arguments.open(), markers::KEY_SLOT);
@@ -104,7 +104,10 @@ impl Drafter<'_> {
         let section = Some(calls.section_close.trim().to_owned());
         let section = section.filter(|section| !section.is_empty());
         let ends = section.into_iter().chain(self.turn_ends());
-        any_of(ends.map(|end| loose(&end)).chain(["\\Z".to_owned()]))
+        any_of(
+            ends.map(|end| ignoring_space(&end))
+                .chain(["\\Z".to_owned()]),
+        )
     }
 
     /// What closes a call and could as well stand in its arguments: what follows decides.
@@ -115,7 +118,7 @@ impl Drafter<'_> {
         let both = match section {
             "" => own,
             _ if is_end && closes_behind_bracket(calls, close) => own,
-            section => format!("{own}\\s*{}", loose(section)),
+            section => format!("{own}\\s*{}", ignoring_space(section)),
         };
         // Strings of JSON hold no such thing but by chance, and nothing has to be looked for ahead.
         if closes_behind_bracket(calls, close) {
@@ -151,13 +154,13 @@ impl Drafter<'_> {
                 let start = start.unwrap_or_else(|| json.to_owned());
                 format!("(?={}\\s*{start})", head.trim_end_matches("\\s*"))
             }
-            None => before_any_of(openers.iter().map(|head| loose(head))),
+            None => before_any_of(openers.iter().map(|head| ignoring_space(head))),
         };
         let own = (!unlikely_in_prose(close)).then(|| unclear(calls, close));
         let separator = calls.separator.trim();
         // Markers close calls by themselves.
         let has_marker = markers::markers(separator).next().is_some();
-        let separator = (!has_marker).then(|| loose(separator));
+        let separator = (!has_marker).then(|| ignoring_space(separator));
         let mut places = Vec::new();
         for parts in [[&own, &separator], [&own, &None], [&None, &separator]] {
             let parts = parts.into_iter().flatten();
@@ -170,7 +173,7 @@ impl Drafter<'_> {
                 places.push(place);
             }
         }
-        // Behind a blank, a marker is only spoken of, or stands in a text. So it is behind a quote, unless nothing
+        // Behind a blank, a marker is only mentioned, or stands in a text. So it is behind a quote, unless nothing
         // but the next call shows that an argument has ended.
         let behind_json = format!("(?<=[}}\\]])\\s*{ahead}");
         match (json, close) {
@@ -196,7 +199,7 @@ impl Drafter<'_> {
         let open = self.findings.content.open.as_deref().map(str::trim);
         let open = open.filter(|open| close.is_empty() && unlikely_in_prose(open))?;
         let is_json = calls.dialect().is_some();
-        is_json.then(|| format!("(?<=[}}\\]])\\s*(?={})", loose(open)))
+        is_json.then(|| format!("(?<=[}}\\]])\\s*(?={})", ignoring_space(open)))
     }
 
     /// What closes a call when another follows and nothing clear stands between.
@@ -214,7 +217,7 @@ impl Drafter<'_> {
         let mut marker =
             marker.filter(|marker| calls.separator.trim_start().starts_with(marker.as_str()));
         if let Some(marker) = marker.next() {
-            return Some(format!("{behind}\\s*(?={})", loose(&marker)));
+            return Some(format!("{behind}\\s*(?={})", ignoring_space(&marker)));
         }
         let mut head = self.slots_pattern(&calls.open, false);
         match calls.keys() {
@@ -234,11 +237,11 @@ impl Drafter<'_> {
                 (true, true) if !separator.is_empty() => format!("{behind}(?=\\s+{head})"),
                 // White space goes along, unless the next call wants to see it.
                 (true, is_bare)
-                    if opens_clearly(calls) || (!is_bare && self.begins_anywhere(calls)) =>
+                    if opens_unambiguously(calls) || (!is_bare && self.begins_anywhere(calls)) =>
                 {
                     format!("{behind}\\s*(?={head})")
                 }
-                (false, _) if opens_clearly(calls) && reads_like_prose(&calls.separator) => {
+                (false, _) if opens_unambiguously(calls) && reads_like_prose(&calls.separator) => {
                     format!("{behind}{separator}(?={head})")
                 }
                 // Behind JSON, white space means nothing.
@@ -285,7 +288,7 @@ fn unclear(calls: &CallParts<'_>, close: &str) -> String {
     let arguments = calls.single_arguments();
     let in_python = arguments.is_some_and(|arguments| arguments.in_python);
     match close.strip_prefix(')') {
-        Some(rest) if in_python => format!("(?<=\\)){}", loose(rest)),
-        _ => loose(close),
+        Some(rest) if in_python => format!("(?<=\\)){}", ignoring_space(rest)),
+        _ => ignoring_space(close),
     }
 }

@@ -3,11 +3,11 @@
 use crate::analysis::CallParts;
 use crate::derive::choices::Choice;
 use crate::derive::delimiter::{Delimiter, FieldDraft};
-use crate::derive::regex::{any_of, before_any_of, exact, loose};
+use crate::derive::regex::{any_of, before_any_of, exact, ignoring_space};
 use crate::markers::lexicon::unmarked;
 use crate::markers::{self, dedup, is_slot, unlikely_in_prose};
 
-use super::call_texts::{is_line_of_words, literal_open, split_lead};
+use super::call_texts::{is_line_of_words, literal_open, split_last_marker};
 use super::drafter::{Drafter, push_markers};
 
 impl Drafter<'_> {
@@ -34,7 +34,7 @@ impl Drafter<'_> {
         } else {
             let words = self.choices.dropped().iter();
             let mut words: Vec<String> = words
-                .filter(|text| !is_clear(text))
+                .filter(|text| !is_never_prose(text))
                 .map(|text| self.dropped_words(text))
                 .collect();
             words.extend(self.next_header());
@@ -64,7 +64,7 @@ impl Drafter<'_> {
             Some(open) => {
                 let mut texts = Vec::new();
                 push_markers(&mut texts, open);
-                texts.into_iter().map(Delimiter::Loose).collect()
+                texts.into_iter().map(Delimiter::IgnoringSpace).collect()
             }
             None => Vec::new(),
         }
@@ -78,7 +78,7 @@ impl Drafter<'_> {
             .map(str::trim)
             .filter(|close| markers::is_marker(close));
         let others = self.choices.dropped().iter().map(String::as_str);
-        let others = others.filter(|text| !is_clear(text));
+        let others = others.filter(|text| !is_never_prose(text));
         let mut places = self.turn_starts();
         let behind = close
             .into_iter()
@@ -98,7 +98,7 @@ impl Drafter<'_> {
             .map(|end| format!("(?<={})", exact(&format!("{end}{space}"))));
         let ends: Vec<String> = ends.collect();
         let is_words = markers::reads_like_prose(header) && !ends.is_empty();
-        is_words.then(|| format!("{}{}\\s*", any_of(&ends), loose(header)))
+        is_words.then(|| format!("{}{}\\s*", any_of(&ends), ignoring_space(header)))
     }
 
     /// Words around calls that have a line of their own: within a line, they may as well be said.
@@ -114,7 +114,10 @@ impl Drafter<'_> {
                 true => "[ \\t]*(?![\\w \\t])\\s*",
                 false => "\\s*",
             };
-            format!("(?:\\A|\\n|(?<=\\n))\\s*{}{end}", loose(text.trim()))
+            format!(
+                "(?:\\A|\\n|(?<=\\n))\\s*{}{end}",
+                ignoring_space(text.trim())
+            )
         });
         let mut lines: Vec<String> = lines.collect();
         dedup(&mut lines);
@@ -128,7 +131,13 @@ impl Drafter<'_> {
         let close = markers::split_close(&calls.close).0.trim();
         let is_known = unlikely_in_prose(separator) || separator.is_empty();
         let is_behind = !is_known && unlikely_in_prose(close);
-        is_behind.then(|| format!("(?<={}\\s*){}\\s*", loose(close), loose(separator)))
+        is_behind.then(|| {
+            format!(
+                "(?<={}\\s*){}\\s*",
+                ignoring_space(close),
+                ignoring_space(separator)
+            )
+        })
     }
 
     /// Where a part of the turn may begin that nothing clear opens: at its start, or after what
@@ -136,7 +145,7 @@ impl Drafter<'_> {
     fn part_start(&self) -> String {
         let separator = self.calls.map_or("", |calls| &calls.separator);
         match unlikely_in_prose(separator) {
-            true => format!("(?:\\A\\s*|{})", loose(separator)),
+            true => format!("(?:\\A\\s*|{})", ignoring_space(separator)),
             false => "\\A\\s*".to_owned(),
         }
     }
@@ -148,7 +157,7 @@ impl Drafter<'_> {
             openers if openers.is_empty() && unlikely_in_prose(separator) => {
                 vec![exact(separator.trim())]
             }
-            openers => openers.iter().map(|head| loose(head)).collect(),
+            openers => openers.iter().map(|head| ignoring_space(head)).collect(),
         };
         (!openers.is_empty()).then(|| before_any_of(&openers))
     }
@@ -228,7 +237,7 @@ impl Drafter<'_> {
             skipped.retain(|marker| !markers::is_wildcard_tag(marker));
         }
         let dropped = self.choices.dropped().iter();
-        skipped.extend(dropped.filter(|text| is_clear(text)).cloned());
+        skipped.extend(dropped.filter(|text| is_never_prose(text)).cloned());
         dedup(&mut skipped);
         let opens = self.calls.and_then(literal_open);
         skipped.retain(|marker| opens.as_deref() != Some(marker.as_str()));
@@ -240,7 +249,7 @@ impl Drafter<'_> {
 fn texts_around_calls<'a>(calls: &'a CallParts<'_>) -> [&'a str; 6] {
     // Also the first, which has closed a call when it comes: some models write it twice.
     let (first, rest) = markers::split_close(&calls.close);
-    let lead = split_lead(calls).0;
+    let lead = split_last_marker(calls).0;
     [
         &calls.section_open,
         &calls.section_close,
@@ -252,6 +261,6 @@ fn texts_around_calls<'a>(calls: &'a CallParts<'_>) -> [&'a str; 6] {
 }
 
 /// Whether a text is no part of what a model says, wherever it stands.
-fn is_clear(text: &str) -> bool {
+fn is_never_prose(text: &str) -> bool {
     unlikely_in_prose(text) && !markers::reads_like_prose(text)
 }

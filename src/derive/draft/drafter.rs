@@ -28,7 +28,7 @@ impl Drafter<'_> {
 
     /// What closes a region: texts, and expressions. White space behind texts goes with them, unless what is said has markers of its own.
     pub(super) fn closers(&self, closers: &[String], expressions: Vec<String>) -> Delimiters {
-        Delimiters::loose(closers, expressions, !self.chosen(Choice::ContentMarked))
+        Delimiters::ignoring_space(closers, expressions, !self.chosen(Choice::ContentMarked))
     }
 
     pub(super) fn turn_ends(&self) -> Vec<String> {

@@ -2,13 +2,13 @@
 
 use crate::analysis::CallParts;
 use crate::derive::choices::Choice;
-use crate::derive::regex::{any_of, before_any_of, char_until, exact, loose};
+use crate::derive::regex::{any_of, before_any_of, char_until, exact, ignoring_space};
 use crate::format::Node;
 use crate::markers::{self, dedup, unlikely_in_prose};
 
 use super::call_texts::{
-    between_calls, is_line_of_words, json_behind_words, json_call_start, opens_clearly,
-    python_argument, split_lead, unclosed_tag,
+    between_calls, is_line_of_words, json_behind_words, json_call_start, opens_unambiguously,
+    python_argument, split_last_marker, unclosed_tag,
 };
 use super::drafter::Drafter;
 
@@ -16,7 +16,7 @@ impl Drafter<'_> {
     /// The expressions that open a call whose name stands in it, or that nothing clear opens: the one that the format asks
     /// for, and one that does without its first marker.
     pub(super) fn open_patterns(&self, calls: &CallParts<'_>) -> Vec<String> {
-        let (lead, rest) = split_lead(calls);
+        let (lead, rest) = split_last_marker(calls);
         let open = &calls.open[lead.len()..];
         let lead_is_skipped = !lead.is_empty();
         let own = match unclosed_tag(calls).filter(|_| self.chosen(Choice::TagClosesItself)) {
@@ -30,18 +30,18 @@ impl Drafter<'_> {
             }
         };
         let section = calls.section_open.trim();
-        if lead_is_skipped || opens_clearly(calls) {
+        if lead_is_skipped || opens_unambiguously(calls) {
             let loose_own = with_optional_lead(rest, &own);
             let before = match lead.trim() {
                 "" => String::new(),
-                lead => format!("(?:{}\\s*)?", loose(lead)),
+                lead => format!("(?:{}\\s*)?", ignoring_space(lead)),
             };
             let all = [own].into_iter().chain(loose_own);
             let all = all.map(
                 |own| match section.is_empty() || unlikely_in_prose(section) {
                     true => own,
                     // Where it does not stand before a call, it is text.
-                    false => format!("(?:{}\\s*{before})?{own}", loose(section)),
+                    false => format!("(?:{}\\s*{before})?{own}", ignoring_space(section)),
                 },
             );
             return all.collect();
@@ -106,7 +106,11 @@ impl Drafter<'_> {
         };
         match close.trim() {
             "" if places.is_empty() => return None,
-            "" => places.extend(self.turn_ends().iter().map(|end| loose(&format!(" {end}")))),
+            "" => places.extend(
+                self.turn_ends()
+                    .iter()
+                    .map(|end| ignoring_space(&format!(" {end}"))),
+            ),
             _ => places.push(exact(close)),
         }
         Some(before_any_of(&places))
@@ -142,8 +146,10 @@ impl Drafter<'_> {
             _ if self.begins_anywhere(calls) => return own,
             "" => self.turn_start(),
             // What was said before a line of words ends with the white space before it.
-            _ if is_line_of_words(&calls.section_open) => format!("\\s*{}\\s*", loose(section)),
-            _ => format!("{}\\s*", loose(section)),
+            _ if is_line_of_words(&calls.section_open) => {
+                format!("\\s*{}\\s*", ignoring_space(section))
+            }
+            _ => format!("{}\\s*", ignoring_space(section)),
         };
         if !calls.several || calls.is_array() {
             return format!("{start}{own}");
@@ -159,9 +165,9 @@ impl Drafter<'_> {
                     .single_arguments()
                     .is_some_and(|arguments| arguments.in_python);
                 let bracket = if is_python { "(?<=\\))" } else { "" };
-                let behind = format!("(?<={}.*?)", loose(section));
+                let behind = format!("(?<={}.*?)", ignoring_space(section));
                 let close = match unlikely_in_prose(&calls.close) {
-                    true => format!("(?<={}\\s*)", loose(calls.close.trim())),
+                    true => format!("(?<={}\\s*)", ignoring_space(calls.close.trim())),
                     false => bracket.to_owned(),
                 };
                 (format!("{close}{separator}"), behind)
@@ -195,7 +201,7 @@ impl Drafter<'_> {
         let others = others.iter().map(|text| text.trim());
         let mut others: Vec<String> = others
             .filter(|text| text.starts_with(first) && text.ends_with(last) && *text != open.trim())
-            .map(loose)
+            .map(ignoring_space)
             .collect();
         dedup(&mut others);
         let is_sign = !first.is_alphanumeric() && !markers::is_slot(first);
@@ -221,7 +227,7 @@ fn begins_with_json(calls: &CallParts<'_>) -> bool {
 fn with_optional_lead(text: &str, own: &str) -> Option<String> {
     let text = text.trim_start();
     let rest = markers::without_first(text)?;
-    let lead = loose(&text[..text.len() - rest.len()]);
+    let lead = ignoring_space(&text[..text.len() - rest.len()]);
     let rest = own.strip_prefix(lead.as_str())?;
     Some(format!("(?:{lead})?{rest}"))
 }

@@ -2,10 +2,10 @@
 
 use crate::analysis::ReasoningShape;
 use crate::derive::delimiter::{Delimiter, Delimiters, FieldDraft};
-use crate::derive::regex::{any_of, exact, loose};
+use crate::derive::regex::{any_of, exact, ignoring_space};
 use crate::markers::{dedup, markers, reads_like_prose, says_end, unlikely_in_prose};
 
-use super::call_texts::{SPOKEN, split_lead};
+use super::call_texts::{SPOKEN, split_last_marker};
 use super::drafter::Drafter;
 
 impl Drafter<'_> {
@@ -26,7 +26,7 @@ impl Drafter<'_> {
         });
         let Some(close) = close else {
             let openers = self.next_openers_after_reasoning();
-            let any = || any_of(openers.iter().map(|opener| loose(opener)));
+            let any = || any_of(openers.iter().map(|opener| ignoring_space(opener)));
             let ahead = (!openers.is_empty()).then(|| format!("(?={})", any()));
             field.close = self.closers(&self.turn_ends(), ahead.into_iter().collect());
             return Some(field);
@@ -60,7 +60,7 @@ impl Drafter<'_> {
             None if openers.is_empty() => None,
             // What calls close, they show to be reasoning, unless they stand first.
             None => {
-                let openers = any_of(openers.iter().map(|head| loose(head)));
+                let openers = any_of(openers.iter().map(|head| ignoring_space(head)));
                 let ahead = format!("(?=.*?(?:{close}|{openers}))");
                 Some(format!("\\A(?!\\s*{openers}){ahead}"))
             }
@@ -70,9 +70,9 @@ impl Drafter<'_> {
 
     /// What closes reasoning where what closes it has been left out: the end of the turn, and what opens the next part.
     pub(super) fn other_closes_of_thinking(&self) -> Vec<Delimiter> {
-        let ends = self.turn_ends().into_iter().map(Delimiter::Loose);
+        let ends = self.turn_ends().into_iter().map(Delimiter::IgnoringSpace);
         let openers = self.next_openers_after_reasoning();
-        let ahead = (!openers.is_empty()).then(|| self.not_spoken_of(&openers));
+        let ahead = (!openers.is_empty()).then(|| self.not_a_mention(&openers));
         ends.chain(ahead.map(Delimiter::Expression)).collect()
     }
 
@@ -91,7 +91,7 @@ impl Drafter<'_> {
             .map(|header| header.trim());
         let headers = headers.filter(|header| markers(header).next().is_some());
         std::iter::once("\\A".to_owned())
-            .chain(headers.map(loose))
+            .chain(headers.map(ignoring_space))
             .collect()
     }
 
@@ -106,20 +106,24 @@ impl Drafter<'_> {
         openers
     }
 
-    /// The places before markers that are not only spoken of. Behind a blank, amid a line, or behind a quote they are:
+    /// The places before markers that are not only mentioned. Behind a blank, amid a line, or behind a quote they are:
     /// `I could write <call> here`. So are those that belong to a marker before them, as the rest of
     /// what opens a call does.
-    fn not_spoken_of(&self, openers: &[String]) -> String {
+    fn not_a_mention(&self, openers: &[String]) -> String {
         let mut before = vec![SPOKEN.to_owned()];
         if let Some(calls) = self.calls {
             let between = format!("{}{}", calls.close, calls.separator);
-            let texts = [calls.section_open.as_str(), split_lead(calls).0, &between];
+            let texts = [
+                calls.section_open.as_str(),
+                split_last_marker(calls).0,
+                &between,
+            ];
             for text in texts.into_iter().filter(|text| unlikely_in_prose(text)) {
                 before.extend([exact(text.trim_start()), exact(text.trim())]);
             }
         }
         dedup(&mut before);
-        let openers = any_of(openers.iter().map(|opener| loose(opener)));
+        let openers = any_of(openers.iter().map(|opener| ignoring_space(opener)));
         format!("(?<!{})(?={openers})", before.join("|"))
     }
 }

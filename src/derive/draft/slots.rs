@@ -2,12 +2,12 @@
 
 use crate::analysis::{CallParts, slot_sequence};
 use crate::derive::choices::Choice;
-use crate::derive::regex::{char_between, char_until, loose};
+use crate::derive::regex::{char_between, char_until, ignoring_space};
 use crate::format::{Node, Slot};
 use crate::markers::lexicon::unmarked;
 use crate::markers::{self, ID_SLOT, INDEX_SLOT, NAME_SLOT, unlikely_in_prose};
 
-use super::call_texts::{opens_clearly, split_at_id};
+use super::call_texts::{opens_unambiguously, split_at_id};
 use super::drafter::Drafter;
 
 /// A row of texts and slots.
@@ -110,7 +110,7 @@ impl Drafter<'_> {
         };
         if row.number.is_some() && row.is_before_name(at) {
             let (marker, own) = split_at_id(&text);
-            return format!("{}(?P<id>{}", loose(marker), loose(own));
+            return format!("{}(?P<id>{}", ignoring_space(marker), ignoring_space(own));
         }
         // Models put white space between a name and a marker that names don't have.
         let is_marker = |piece: Option<&str>| piece.is_some_and(markers::is_closed);
@@ -202,7 +202,7 @@ impl Drafter<'_> {
             }
             (true, ..) => char_between(before, &["{", "<"]),
             // Only its name tells a call: it is no part of what stands before it, in quotes or in brackets.
-            (false, Some(calls), _) if !opens_clearly(calls) => {
+            (false, Some(calls), _) if !opens_unambiguously(calls) => {
                 char_between(before, &[next, "\"", "'", "(", ")", "]", "}"])
             }
             (false, ..) => char_between(before, &[next]),
@@ -215,7 +215,7 @@ impl Drafter<'_> {
         let Some(calls) = self.calls else {
             return Vec::new();
         };
-        let is_anchored = !calls.separator.trim().is_empty() && !opens_clearly(calls);
+        let is_anchored = !calls.separator.trim().is_empty() && !opens_unambiguously(calls);
         match is_anchored {
             // A marker before the calls may begin as what opens them does.
             true => vec![calls.section_open.as_str()],
@@ -246,9 +246,9 @@ impl Drafter<'_> {
         match last {
             Some(last) if after_name && self.chosen(Choice::LooseHeader) && last > 0 => {
                 let marker: String = pieces[last..].concat();
-                format!("[^{{]*?{}", loose(&marker))
+                format!("[^{{]*?{}", ignoring_space(&marker))
             }
-            _ => loose(text),
+            _ => ignoring_space(text),
         }
     }
 }

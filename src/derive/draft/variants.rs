@@ -2,11 +2,11 @@
 
 use crate::analysis::CallParts;
 use crate::derive::delimiter::{Delimiter, Delimiters, Draft};
-use crate::derive::regex::{any_of, before_any_of, loose};
+use crate::derive::regex::{any_of, before_any_of, ignoring_space};
 use crate::markers::{self, is_slot, unlikely_in_prose};
 
 use super::arguments::{key_class, whole_key};
-use super::call_texts::{is_named_behind, split_lead};
+use super::call_texts::{is_named_behind, split_last_marker};
 use super::drafter::Drafter;
 
 /// The other ways of opening and closing one field.
@@ -16,7 +16,7 @@ struct FieldVariants {
     /// Ways of opening it.
     opens: Vec<Delimiter>,
     /// Ways of opening it as the format never does.
-    opens_loosely: Vec<Delimiter>,
+    opens_ignoring_space: Vec<Delimiter>,
     /// What closes content where none of these opens the field.
     unopened: Vec<Delimiter>,
     /// Ways of closing it.
@@ -49,8 +49,9 @@ impl Variants {
     }
 
     /// Ways of opening a field as the format never does, or that look far ahead.
-    pub(in crate::derive) fn opens_loosely(&self, field: &str) -> &[Delimiter] {
-        self.field(field).map_or(&[], |field| &field.opens_loosely)
+    pub(in crate::derive) fn opens_ignoring_space(&self, field: &str) -> &[Delimiter] {
+        self.field(field)
+            .map_or(&[], |field| &field.opens_ignoring_space)
     }
 
     /// What closes content where none of these opens a field.
@@ -169,7 +170,7 @@ impl Drafter<'_> {
         Some(FieldVariants {
             name: self.options.reasoning_field.clone(),
             opens: self.other_opens_of_thinking(shape),
-            opens_loosely: self.looking_opens_of_thinking(shape).into_iter().collect(),
+            opens_ignoring_space: self.looking_opens_of_thinking(shape).into_iter().collect(),
             unopened: self.unclosed_thoughts(),
             closes: own
                 .map(|close| Delimiter::Exact(close.to_owned()))
@@ -196,9 +197,11 @@ impl Drafter<'_> {
         }
         variants.opens = self.call_opens(calls, own);
         if own.literal().is_none() {
-            let loose = self.open_patterns(calls).into_iter().skip(1);
-            let loose = loose.map(Delimiter::Expression);
-            variants.opens_loosely = loose.flat_map(|own| self.call_opens(calls, &own)).collect();
+            let others = self.open_patterns(calls).into_iter().skip(1);
+            let others = others.map(Delimiter::Expression);
+            variants.opens_ignoring_space = others
+                .flat_map(|own| self.call_opens(calls, &own))
+                .collect();
         }
         Some(variants)
     }
@@ -212,7 +215,7 @@ impl Drafter<'_> {
             ends.extend(own.map(|close| close.trim().to_owned()));
             markers::dedup(&mut ends);
         }
-        let mut ends: Vec<Delimiter> = ends.into_iter().map(Delimiter::Loose).collect();
+        let mut ends: Vec<Delimiter> = ends.into_iter().map(Delimiter::IgnoringSpace).collect();
         let known = content.map_or(&[][..], |content| &content.close.alternatives);
         let known: Vec<String> = known.iter().map(Delimiter::expression).collect();
         ends.retain(|end| known.contains(&end.expression()));
@@ -254,7 +257,7 @@ impl Drafter<'_> {
         let unclosed = self.unclosed_thoughts();
         let skipped = content.close.alternatives.iter().chain(&unclosed);
         let skipped = skipped.filter_map(|delimiter| match delimiter {
-            Delimiter::Exact(text) | Delimiter::Loose(text) => Some(text),
+            Delimiter::Exact(text) | Delimiter::IgnoringSpace(text) => Some(text),
             Delimiter::Expression(_) => None,
         });
         let skipped = skipped.filter(|text| !ends.contains(text));
@@ -262,13 +265,13 @@ impl Drafter<'_> {
         for text in skipped {
             let start = "\\A\\s*".to_owned();
             let others = behind.iter().filter(|behind| *behind != text);
-            let others = others.map(|behind| format!("(?<={}\\s*)", loose(behind)));
+            let others = others.map(|behind| format!("(?<={}\\s*)", ignoring_space(behind)));
             let mut places: Vec<String> = others.chain([start]).collect();
             if opens.contains(&text.as_str()) {
                 // What opens a text does so at the start, and behind whatever was before it.
                 places = vec![any_of(places)];
             }
-            let at = |place| format!("{place}{}\\s*", loose(text));
+            let at = |place| format!("{place}{}\\s*", ignoring_space(text));
             between.extend(places.into_iter().map(at).map(Delimiter::Expression));
         }
         between
@@ -278,20 +281,22 @@ impl Drafter<'_> {
     fn call_opens(&self, calls: &CallParts<'_>, own: &Delimiter) -> Vec<Delimiter> {
         let expression = own.expression();
         let mut opens: Vec<String> = Vec::new();
-        let lead = split_lead(calls).0.trim();
+        let lead = split_last_marker(calls).0.trim();
         let section = calls.section_open.trim();
         let with_lead = match lead {
             "" => expression.clone(),
-            lead => format!("{}\\s*{expression}", loose(lead)),
+            lead => format!("{}\\s*{expression}", ignoring_space(lead)),
         };
         let mut heads = vec![expression.clone()];
         if !lead.is_empty() {
             heads.push(with_lead.clone());
-            heads.push(format!("(?:{}\\s*)?{expression}", loose(lead)));
+            heads.push(format!("(?:{}\\s*)?{expression}", ignoring_space(lead)));
         }
-        if unlikely_in_prose(section) && !calls.is_array() && !expression.contains(&loose(section))
+        if unlikely_in_prose(section)
+            && !calls.is_array()
+            && !expression.contains(&ignoring_space(section))
         {
-            let section = format!("(?:{}\\s*)?", loose(section));
+            let section = format!("(?:{}\\s*)?", ignoring_space(section));
             heads.push(format!("{section}{expression}"));
             if !lead.is_empty() {
                 heads.push(format!("{section}{with_lead}"));
@@ -310,7 +315,7 @@ impl Drafter<'_> {
         let mut opens: Vec<Delimiter> = opens.into_iter().map(Delimiter::Expression).collect();
         let open = calls.open.trim();
         if !open.contains(is_slot) && markers::is_marker(open) {
-            opens.insert(0, Delimiter::Loose(open.to_owned()));
+            opens.insert(0, Delimiter::IgnoringSpace(open.to_owned()));
         }
         // As the draft has it, which may be a literal.
         opens.insert(0, own.clone());
@@ -334,15 +339,15 @@ impl Drafter<'_> {
             let marker = marker.split(is_slot).next().unwrap_or_default().trim();
             // A sign is known by what stands behind the key: `@` of `@KEY: VALUE`.
             follows.push(match (is_known(marker), marker, between) {
-                (true, ..) => loose(marker),
+                (true, ..) => ignoring_space(marker),
                 (false, "", _) | (false, _, "") => return None,
                 (false, sign, between) => {
                     let key = whole_key(&arguments, &key_class(&arguments));
-                    format!("{}{key}{}", loose(sign), loose(between))
+                    format!("{}{key}{}", ignoring_space(sign), ignoring_space(between))
                 }
             });
         }
-        follows.push(loose(Some(close).filter(|close| is_known(close))?));
+        follows.push(ignoring_space(Some(close).filter(|close| is_known(close))?));
         markers::dedup(&mut follows);
         Some(before_any_of(follows))
     }
@@ -362,14 +367,16 @@ fn call_closes(calls: &CallParts<'_>) -> Vec<Delimiter> {
     }
     let (first, rest) = markers::split_close(close);
     // White space may stand between what a call ends with, as between the bracket of its JSON and a marker.
-    let mut closes = vec![Delimiter::Loose(markers::markers_or_whole(close).join(" "))];
+    let mut closes = vec![Delimiter::IgnoringSpace(
+        markers::markers_or_whole(close).join(" "),
+    )];
     let section = calls.section_close.trim();
     if unlikely_in_prose(section) {
-        closes.push(Delimiter::Loose(format!("{close} {section}")));
+        closes.push(Delimiter::IgnoringSpace(format!("{close} {section}")));
     }
     if !rest.trim().is_empty() {
-        closes.push(Delimiter::Loose(first.to_owned()));
-        closes.push(Delimiter::Loose(rest.trim().to_owned()));
+        closes.push(Delimiter::IgnoringSpace(first.to_owned()));
+        closes.push(Delimiter::IgnoringSpace(rest.trim().to_owned()));
     }
     distinct(closes)
 }

@@ -20,7 +20,7 @@ const MAX_STEPS: usize = 20_000;
 
 /// A beginning of a node.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Lead {
+pub(super) struct Beginning {
     /// The expression for its fixed part.
     pub(super) regex: String,
     /// The text behind that part, if there is one.
@@ -41,11 +41,11 @@ pub(super) struct TextBehind {
 
 /// All beginnings of a node up to one of these texts, and with a text behind a fixed part up to what ends that,
 /// with how many nodes were looked at. `None` if one of them is not known so far.
-pub(super) fn leads(
+pub(super) fn beginnings(
     expr: &Expr,
     delimiters: &[String],
     rules: &IndexMap<String, Rule>,
-) -> (Option<Vec<Lead>>, usize) {
+) -> (Option<Vec<Beginning>>, usize) {
     let mut finder = Finder {
         rules,
         delimiters,
@@ -78,7 +78,7 @@ struct Finder<'r> {
     rules: &'r IndexMap<String, Rule>,
     delimiters: &'r [String],
     steps: usize,
-    found: Vec<Lead>,
+    found: Vec<Beginning>,
 }
 
 impl<'r> Finder<'r> {
@@ -114,7 +114,7 @@ impl<'r> Finder<'r> {
         });
         if let Some((end, Reverse(length))) = ends.min() {
             let (own, behind) = text.split_at(end);
-            self.found.push(Lead {
+            self.found.push(Beginning {
                 regex: format!("{}{}", begun.regex, regex::escape(own)),
                 text: None,
                 has_words: begun.has_words || end + begun.tail.len() > length,
@@ -132,7 +132,7 @@ impl<'r> Finder<'r> {
 
     fn text(&mut self, delimiters: &[String], rest: &Expr, begun: &Begun) {
         let mut add = |end: Option<&String>, after: Expr| {
-            self.found.push(Lead {
+            self.found.push(Beginning {
                 regex: begun.regex.clone(),
                 text: Some(TextBehind {
                     delimiters: delimiters.to_vec(),

@@ -10,7 +10,7 @@ use crate::value::{Object, Value};
 use super::conversations::{ANSWER, THOUGHT, tide_call};
 use super::sample::{Origin, Sample};
 
-/// How many markers are spoken of. Formats have some ten; a chat template that is written to have thousands has to end, too.
+/// How many markers are mentioned. Formats have some ten; a chat template that is written to have thousands has to end, too.
 const MAX_MARKERS: usize = 48;
 
 /// What is said of a marker, and in which way it stands in that.
@@ -47,11 +47,11 @@ const THOUGHT_OF: [(&str, &str); 2] = [
 /// What stands in a value with one.
 const VALUE: &str = "First line\n%\nlast line";
 
-/// A text that speaks of a marker.
+/// A text that mentions a marker.
 #[derive(Debug, Clone)]
-pub(super) struct Spoken {
+pub(super) struct Mention {
     pub(super) marker: String,
-    /// How it is spoken of.
+    /// How it is mentioned.
     pub(super) manner: &'static str,
     pub(super) prefilled: String,
     pub(super) output: String,
@@ -59,8 +59,8 @@ pub(super) struct Spoken {
 }
 
 /// All texts that speak of a format's markers, which are whole where they are marked, put in the place of what was said in renderings.
-pub(super) fn all(findings: &Findings, marked: &Findings, samples: &[Sample]) -> Vec<Spoken> {
-    let markers = spoken_of(marked);
+pub(super) fn all(findings: &Findings, marked: &Findings, samples: &[Sample]) -> Vec<Mention> {
+    let markers = mentionable(marked);
     let mut all = Vec::new();
     let plain = |thought| {
         let mut samples = samples.iter();
@@ -114,7 +114,7 @@ fn is_call(sample: &Sample) -> bool {
 }
 
 /// A call with a marker on a line of a value: unless it closes values there, or has to be written otherwise.
-fn in_value(findings: &Findings, samples: &[Sample], marker: &str) -> Option<Spoken> {
+fn in_value(findings: &Findings, samples: &[Sample], marker: &str) -> Option<Mention> {
     let calls = findings.call_parts()?;
     let arguments = calls.single_arguments();
     let is_json = calls.dialect().is_some_and(Dialect::is_json);
@@ -142,7 +142,7 @@ fn in_value(findings: &Findings, samples: &[Sample], marker: &str) -> Option<Spo
     let mut call = tide_call();
     call.arguments.insert("harbour", value);
     let (before, behind) = sample.output.split_once("Brest")?;
-    Some(Spoken {
+    Some(Mention {
         marker: marker.to_owned(),
         manner: "on a line of a value",
         prefilled: sample.prefilled.clone(),
@@ -166,10 +166,10 @@ fn in_place(
     manner: &'static str,
     said: &str,
     sentence: &str,
-) -> Option<Spoken> {
+) -> Option<Mention> {
     let (before, behind) = sample.output.split_once(said)?;
     let turn = &sample.written;
-    Some(Spoken {
+    Some(Mention {
         marker: marker.to_owned(),
         manner,
         prefilled: sample.prefilled.clone(),
@@ -188,8 +188,8 @@ fn closes_thoughts(findings: &Findings, marker: &str) -> bool {
     close.is_some_and(|close| close.contains(marker))
 }
 
-/// The markers that can be spoken of: all but those that end a turn, behind which nothing is read.
-fn spoken_of(findings: &Findings) -> Vec<String> {
+/// The markers that can be mentioned: all but those that end a turn, behind which nothing is read.
+fn mentionable(findings: &Findings) -> Vec<String> {
     let ends = &findings.turn.ends;
     let is_end = |marker: &str| ends.iter().any(|end| end.contains(marker));
     let mut found: Vec<String> = Vec::new();
@@ -198,12 +198,12 @@ fn spoken_of(findings: &Findings) -> Vec<String> {
     }
     if let Some(shape) = &findings.reasoning {
         let texts = shape.open.iter().chain(&shape.close);
-        found.extend(texts.flat_map(|text| spoken_texts(text)));
+        found.extend(texts.flat_map(|text| mention_texts(text)));
     }
     let content = &findings.content;
     let texts = content.open.iter().chain(&content.close);
     let texts = texts.chain(&content.beside_reasoning);
-    found.extend(texts.flat_map(|text| spoken_texts(text)));
+    found.extend(texts.flat_map(|text| mention_texts(text)));
     found.retain(|marker| !is_end(marker));
     let mut found: Vec<String> = found.iter().map(|marker| unmarked(marker)).collect();
     dedup(&mut found);
@@ -231,15 +231,15 @@ fn around_calls(calls: &CallParts<'_>) -> Vec<String> {
         texts.push(filled(&format!("{}{KEY_SLOT}{between}", arguments.open())));
         texts.push(filled(arguments.close()));
     }
-    let parts = texts.iter().flat_map(|text| spoken_texts(text));
+    let parts = texts.iter().flat_map(|text| mention_texts(text));
     // All that opens a call may be named at once, as `<tool>read_tide<args>`.
     let whole = filled(&calls.open).trim().to_owned();
     let whole = (markers::markers(&whole).count() > 1).then_some(whole);
     parts.chain(whole).collect()
 }
 
-/// What is spoken of in a text of the format: its markers, or words and signs that are none, as `CALL:`.
-fn spoken_texts(text: &str) -> Vec<String> {
+/// What is mentioned of a text of the format: its markers, or words and signs that are none, as `CALL:`.
+fn mention_texts(text: &str) -> Vec<String> {
     let found: Vec<String> = markers::markers(text).map(str::to_owned).collect();
     match found.is_empty() && unlikely_in_prose(text) {
         true => vec![text.trim().to_owned()],
@@ -247,13 +247,13 @@ fn spoken_texts(text: &str) -> Vec<String> {
     }
 }
 
-/// What a response template makes of an answer or a thought that speaks of a marker.
+/// What a response template makes of an answer or a thought that mentions a marker.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
-pub struct SpokenText {
+pub struct MentionText {
     /// The marker.
     pub marker: String,
-    /// How it is spoken of: `in code`, `in quotes`, `bare`, `before a comma`, `in a fence`, `on a line`, `in a thought`,
+    /// How it is mentioned: `in code`, `in quotes`, `bare`, `before a comma`, `in a fence`, `on a line`, `in a thought`,
     /// `on a line of a thought`, or `on a line of a value`.
     pub manner: String,
     /// The part of the prompt that belongs to the turn.
@@ -264,7 +264,7 @@ pub struct SpokenText {
     pub is_recovered: bool,
 }
 
-impl SpokenText {
+impl MentionText {
     /// For programs: an object of `marker`, `manner`, `prefix` and `output`, and whether it is `recovered`.
     pub fn to_value(&self) -> Value {
         Object::from_iter([
@@ -279,10 +279,10 @@ impl SpokenText {
 }
 
 /// What a response template makes of such texts.
-pub(super) fn texts(spoken: &[Spoken], is_recovered: &[bool]) -> Vec<SpokenText> {
-    let texts = spoken.iter().zip(is_recovered);
+pub(super) fn texts(mentions: &[Mention], is_recovered: &[bool]) -> Vec<MentionText> {
+    let texts = mentions.iter().zip(is_recovered);
     texts
-        .map(|(text, is_recovered)| SpokenText {
+        .map(|(text, is_recovered)| MentionText {
             marker: text.marker.clone(),
             manner: text.manner.to_owned(),
             prefix: text.prefilled.clone(),
