@@ -36,7 +36,7 @@ impl Deadline {
     }
 
     pub(crate) fn is_over(self) -> bool {
-        self.since.elapsed() > self.most
+        self.since.has_spent(self.most)
     }
 
     /// Renders a few short messages.
