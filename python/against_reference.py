@@ -15,6 +15,9 @@ import random
 import subprocess
 import sys
 
+# So many cases are made at once, so that a million take no more memory than these.
+AT_ONCE = 20_000
+
 PARSERS = {
     "text": [{}, {"strip": False}],
     "int": [{}],
@@ -325,24 +328,26 @@ def main():
     chat_parsing.load_response_template = response_templates.load_response_template
     version = transformers.__version__
     maker = Maker(asked.seed)
-    cases = [{"id": number, **maker.case()} for number in range(asked.count)]
-    written = "".join(json.dumps(case) + "\n" for case in cases)
     command = [asked.program, "parse", "--jsonl", "-", "--for", f"transformers@{version}"]
-    done = subprocess.run(command, input=written, capture_output=True, text=True)
-    if done.returncode not in (0, 1):
-        sys.exit(done.stderr)
-    ours = {answer["id"]: answer for answer in map(json.loads, done.stdout.splitlines())}
-
     parts, kinds = collections.Counter(), collections.Counter()
-    for case in cases:
-        theirs = answer(chat_parsing, case)
-        kinds["refused" if "load_error" in theirs else "failed" if "error" in theirs else "read"] += 1
-        what = difference(case, ours.get(case["id"]), theirs)
-        if what is None:
-            continue
-        parts[what] += 1
-        if sum(parts.values()) <= asked.shown:
-            print(f"{what}:\n  {json.dumps(case)}\n  ours   {json.dumps(ours.get(case['id']))}\n  theirs {json.dumps(theirs)}")
+    for first in range(0, asked.count, AT_ONCE):
+        numbers = range(first, min(first + AT_ONCE, asked.count))
+        cases = [{"id": number, **maker.case()} for number in numbers]
+        written = "".join(json.dumps(case) + "\n" for case in cases)
+        done = subprocess.run(command, input=written, capture_output=True, text=True)
+        if done.returncode not in (0, 1):
+            sys.exit(done.stderr)
+        ours = {answer["id"]: answer for answer in map(json.loads, done.stdout.splitlines())}
+        for case in cases:
+            theirs = answer(chat_parsing, case)
+            kinds["refused" if "load_error" in theirs else "failed" if "error" in theirs else "read"] += 1
+            what = difference(case, ours.get(case["id"]), theirs)
+            if what is None:
+                continue
+            parts[what] += 1
+            if sum(parts.values()) <= asked.shown:
+                own = json.dumps(ours.get(case["id"]))
+                print(f"{what}:\n  {json.dumps(case)}\n  ours   {own}\n  theirs {json.dumps(theirs)}", flush=True)
     counted = ", ".join(f"{count} {kind}" for kind, count in kinds.most_common())
     print(f"transformers {version}, seed {asked.seed}: {asked.count} cases ({counted}), {sum(parts.values())} differences {dict(parts)}")
     sys.exit(bool(parts))
