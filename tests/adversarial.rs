@@ -45,6 +45,8 @@ const ODD: &[&str] = &[
     "{% for m in messages %}{{ m.role }}: {{ m.content }}{{ '<a>' * 20000 }}{% endfor %}",
     "{% for m in messages %}{{ m.content }}{% for c in m.tool_calls or [] %}{{ '[' * 3000 }}\
      {{ c.function | tojson }}{{ ']' * 3000 }}{% endfor %}{% endfor %}",
+    "{% for m in messages %}{{ m.content }}{% for c in m.tool_calls or [] %}{{ '[' * 300 }}\
+     {{ c.function | tojson }}{{ ']' * 300 }}{% endfor %}{% endfor %}",
     "{% for m in messages %}{{ m.role }}{{ m.content }}{{ '/-' * 8000 }}{% endfor %}",
     "{% for m in messages %}{{ m.role }}{{ m.content }}{{ '(' * 16000 }}{% endfor %}",
     "{% for m in messages %}{{ m.content }}{% for c in m.tool_calls or [] %}{{ '{' * 8000 }}\

@@ -14,8 +14,8 @@ import unjinja
 
 # Trying response templates on what this one writes takes as long as it may: five seconds.
 LONG = (
-    "{% for m in messages %}{{ m.content }}{% for c in m.tool_calls or [] %}{{ '[' * 3000 }}"
-    "{{ c.function | tojson }}{{ ']' * 3000 }}{% endfor %}{% endfor %}"
+    "{% for m in messages %}{{ m.content }}{% for c in m.tool_calls or [] %}{{ '[' * 900 }}"
+    "{{ c.function | tojson }}{{ ']' * 900 }}{% endfor %}{% endfor %}"
 )
 
 TEMPLATE = {"start_anchor": "<bot>", "fields": {"content": {"close": "<end>"}}}

@@ -17,8 +17,9 @@ use super::variables;
 use crate::markers::lexicon::Lexicon;
 use crate::markers::{common_prefix, pieces};
 
-/// How long a turn may be to be worth looking at, in bytes: those of probes are a few words.
-const MAX_TURN: usize = 1 << 14;
+/// How long a turn may be to be worth looking at, in bytes: those of probes are a few words, and few templates write more than a kilobyte
+/// around them.
+const MAX_TURN: usize = 1 << 12;
 
 /// What comes before the assistant's turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
