@@ -449,7 +449,7 @@ impl<'t> Prober<'t> {
         }
         let start = Stopwatch::start();
         let rendering = self.renderer.render(input);
-        self.spent.set(self.spent.get() + start.spent());
+        self.spent.set(self.spent.get() + start.elapsed());
         let text = match rendering {
             Ok(rendering) => rendering.text,
             Err(error) => {

@@ -36,7 +36,7 @@ impl Deadline {
     }
 
     pub(crate) fn is_over(self) -> bool {
-        self.since.has_spent(self.most)
+        self.since.elapsed() > self.most
     }
 
     /// Renders a few short messages.

@@ -83,7 +83,7 @@ pub(super) fn candidates(
     thin: impl Fn(&Choices, Lenience, Stopwatch) -> Option<ResponseTemplate>,
 ) -> Vec<Candidate> {
     let start = Stopwatch::start();
-    let is_late = || start.has_spent(MAX_TRYING);
+    let is_late = || start.elapsed() > MAX_TRYING;
     let mut others: Vec<(Score, Candidate)> = Vec::new();
     let mut seen = vec![chosen.template.clone()];
     let leniences = LENIENCES.iter().filter(|(other, _)| *other != lenience);

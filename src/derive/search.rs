@@ -66,7 +66,7 @@ struct Drafts {
 
 impl Drafts {
     fn are_late(&self) -> bool {
-        self.start.has_spent(MAX_TRYING)
+        self.start.elapsed() > MAX_TRYING
     }
 }
 

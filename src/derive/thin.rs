@@ -297,7 +297,7 @@ impl<'a> Thinning<'a> {
     }
 
     fn is_late(&self) -> bool {
-        self.start.has_spent(MAX_TRYING)
+        self.start.elapsed() > MAX_TRYING
     }
 
     /// Delimiters with their score on some texts, if that beats another.

@@ -147,7 +147,7 @@ pub(super) fn tick() -> Result<(), Error> {
 fn look_at_clock() -> Result<(), Error> {
     if STARTED
         .get()
-        .is_some_and(|started| started.has_spent(max_time()))
+        .is_some_and(|started| started.elapsed() > max_time())
     {
         return Err(exhausted(format!(
             "the template takes longer than {} ms",

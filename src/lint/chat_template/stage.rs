@@ -206,7 +206,7 @@ impl<'t> Stage<'t> {
         }
         let start = Stopwatch::start();
         let rendered = render();
-        self.spent.set(self.spent.get() + start.spent());
+        self.spent.set(self.spent.get() + start.elapsed());
         let error = match &rendered {
             Err(error) if error.is_exhausted() => Some(error.clone()),
             Ok(text) if text.len() > MAX_TEXT => Some(RenderError::given_up(format!(
