@@ -259,7 +259,7 @@ fn an_interrupted_survey_goes_on_and_is_the_same() {
     if !place.at("again.jsonl").exists() {
         let last = place.run(command);
         assert_eq!(last.code, Some(0), "{last:?}");
-        assert!(last.stderr.starts_with("going on after "), "{last:?}");
+        assert!(last.stderr.starts_with("resuming after "), "{last:?}");
     }
     assert_eq!(place.read("again.jsonl"), place.read("whole.jsonl"));
     assert!(!place.at("again.jsonl.partial").exists());

@@ -36,43 +36,43 @@ use table::Table;
 /// What an interrupted run may lose.
 const PART_TIME: Duration = Duration::from_secs(1);
 
-/// Put many chat templates into one table: what is derived and proved, what they can do, what is wrong with them
+/// Survey many chat templates in one table: what is derived and proved, what they can do, what is wrong with them
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  A table of all chat templates below a folder, files, models' folders and GGUF files:
+  Survey every chat template in a folder and its subfolders:
     unjinja survey models/
 
-  With all that was found out, one row a source as JSON lines; interrupted, the same command goes on:
+  Write the full results as JSON lines, one per source; run the command again to resume an interrupted survey:
     unjinja survey models/ -o survey.jsonl
 
-  One page to look at, with each format, its response template and its proof:
+  Also write one HTML page with each format, its response template and its proof:
     unjinja survey models/ -o survey.jsonl --html survey.html
 
-  The page of a survey that is there, whose rows are taken as they are:
+  Make the page from an existing survey, without surveying anything again:
     unjinja survey survey.jsonl -o again.jsonl --html survey.html
 
-  Models of a list, one a line, each at its revision (with the feature `hub`):
+  Survey the models in a list, one per line, each at its revision (needs the feature `hub`):
     unjinja survey models.txt -o survey.jsonl
 
-  What a listing of the hub names, one object a line with `id` and `sha`:
+  Survey the models in a Hub listing, one object per line with `id` and `sha`:
     jq -c '.[]' listing.json | unjinja survey - -o survey.jsonl
 
-  Several surveys as one: their rows are taken as they are:
+  Merge several surveys:
     unjinja survey monday.jsonl tuesday.jsonl -o week.jsonl
 
-  All rows whose format is not proved:
+  List the sources whose format is not proved:
     jq -r 'select(.standing != \"proved\") | .source' survey.jsonl
 
-A list is a file that ends in .jsonl, .ndjson or .txt, or `-`, the standard input. A line is a source, or an object: of a
-`source`; of a model's `id`, and its `sha` or `revision`; of a `chat_template` with its `name`, `bos_token` and
-`eos_token`; or a row of a survey. A `base` says what a model was made of.
+A list is a file that ends in .jsonl, .ndjson or .txt, or `-` for standard input. Each line is a source or a JSON object with
+a `source`; with a model's `id` and its `sha` or `revision`; with a `chat_template` and its `name`, `bos_token` and
+`eos_token`; or a row of an earlier survey. `base` names the model that this one was made from.
 
-Equal templates are surveyed once, and each template takes as long as its own limits allow: one that is broken, hostile or
-huge costs nothing but its row. `unjinja watch` compares a survey with the one before.
+Identical templates are surveyed once. A broken, hostile or huge template affects only its own row, since each template has
+its own limits. `unjinja watch` compares two surveys.
 
 Exit codes:
-  0  the table is made, whatever stands in it
-  2  what was given can't be read at all, or a file can't be written")]
+  0  the survey is complete, whatever it found
+  2  no source can be read, or a file can't be written")]
 pub(crate) struct Args {
     /// The chat templates: files, folders that have some, GGUF files, model ids such as org/name[@revision], lists of
     /// these, and surveys
@@ -82,31 +82,31 @@ pub(crate) struct Args {
     #[command(flatten)]
     options: SourceOptions,
 
-    /// Write the rows to this file, as JSON lines; `-` prints them in place of the table
+    /// Write the rows to this file as JSON lines; `-` prints them instead of the table
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 
-    /// Make a page of it, which needs nothing but a browser, and the file of `-o`
+    /// Write one HTML page that works offline, made from the file given with `-o`
     #[arg(long, value_name = "FILE", requires = "output")]
     html: Option<PathBuf>,
 
-    /// Write the rows as Parquet, too, made of the file of `-o`
+    /// Also write the rows as Parquet, made from the file given with `-o`
     #[arg(long, value_name = "FILE", requires = "output")]
     parquet: Option<PathBuf>,
 
-    /// Replace files that are there already
+    /// Replace existing files
     #[arg(long)]
     force: bool,
 
-    /// How many threads work [default: as many as there are cores]
+    /// The number of threads [default: the number of cores]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     threads: Option<u16>,
 
-    /// Show how far the work is, and the time left, also where nobody looks on
+    /// Show progress and the time left, even if no terminal is attached
     #[arg(long)]
     progress: bool,
 
-    /// Print no table
+    /// Do not print the table
     #[arg(short, long)]
     quiet: bool,
 }
@@ -219,7 +219,7 @@ impl Run<'_> {
         let mut ledger = Ledger::default();
         if done.rows > 0 {
             printing::tell(format_args!(
-                "going on after {} sources, which an earlier run has surveyed\n",
+                "resuming after {} sources that an earlier run surveyed\n",
                 done.rows
             ));
         }

@@ -25,41 +25,41 @@ use difference::Difference;
 use report::Report;
 use side::{Known, Side};
 
-/// Tell what has changed from one survey of chat templates to the next: what is read otherwise, and what only looks new
+/// Compare two surveys of chat templates: what behaves differently, and what only changed its text
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  Two folders, with nothing surveyed before:
+  Compare two folders directly, without surveying them first:
     unjinja watch before/ now/
 
-  Two surveys, such as those of two weeks:
+  Compare this week's survey with last week's:
     unjinja survey models.txt -o now.jsonl
     unjinja watch before.jsonl now.jsonl
 
-  For a pull request: a report, and a patch of response templates and fixtures:
+  For a pull request, write a report and a patch with the new response templates and fixtures:
     unjinja watch before.jsonl now.jsonl --format markdown --patch changes.patch > report.md
     git apply changes.patch
 
-  Two versions of one template, whatever their files are called:
+  Compare two versions of one template, whatever their file names:
     unjinja watch old/chat_template.jinja new/chat_template.jinja
 
-Sources belong together that have the same name, whatever the revision behind its `@`; those of folders go by their paths in
-them. Of a template whose text has changed, the renderings of both versions are read with both response templates, and so are
-texts that are put together from the markers of both. It behaves otherwise if any of them is read otherwise, a turn is
-or a prompt is written otherwise, it renders, drops or refuses something else, or a conversation shows a fault in one of them
-only. What the linter says of the text alone is reported, and is no behaviour.
+Sources match by name, ignoring the revision after `@`; sources in folders match by their relative paths. If a template's text
+has changed, the renderings of both versions, and texts made from the markers of both, are read with both response templates.
+The behaviour has changed if any of these texts is read differently, if a turn or a prompt is written differently, if the
+template renders, drops or refuses something else, or if a conversation shows a fault in only one version. Complaints of the
+linter about the text alone are reported, and do not count as behaviour.
 
-Where a list names the `base` of a model, and for GGUF files in the folder of one, the two are compared as well.
+If a list names the `base` of a model, or a GGUF file is in the folder of a model, the two are compared as well.
 
 Exit codes:
-  0  nothing behaves otherwise: templates may be new, gone, or changed in their texts only
-  1  one behaves otherwise, or is newly broken
-  2  a side can't be read")]
+  0  no behaviour has changed; templates may be new, gone, or changed in text only
+  1  the behaviour of a template has changed, or a template is newly broken
+  2  one of the two can't be read")]
 pub(crate) struct Args {
-    /// What there was: a survey, or what `unjinja survey` takes
+    /// The earlier state: a survey, or any source that `unjinja survey` takes
     #[arg(value_name = "OLD")]
     old: String,
 
-    /// What there is now
+    /// The current state
     #[arg(value_name = "NEW")]
     new: String,
 
@@ -70,20 +70,19 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FORMAT", default_value = "human")]
     format: WatchFormat,
 
-    /// Write a patch to this file that brings response templates and fixtures from what was derived before to what is
-    /// derived now
+    /// Write a patch to this file that updates response templates and fixtures to what is derived now
     #[arg(long, value_name = "FILE")]
     patch: Option<PathBuf>,
 
-    /// Replace a file that is there already
+    /// Replace an existing file
     #[arg(long)]
     force: bool,
 
-    /// How many threads work [default: as many as there are cores]
+    /// The number of threads [default: the number of cores]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     threads: Option<u16>,
 
-    /// Show how far the work is, and the time left, also where nobody looks on
+    /// Show progress and the time left, even if no terminal is attached
     #[arg(long)]
     progress: bool,
 }

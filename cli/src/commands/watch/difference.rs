@@ -7,7 +7,7 @@ use unjinja::{Object, ResponseTemplate, Tools, Value, json};
 
 use super::super::output;
 
-/// So many turns are shown that are written otherwise.
+/// So many turns are shown that are written differently.
 const MAX_WRITTEN: usize = 3;
 
 /// How a template differs from another one.
@@ -21,7 +21,7 @@ pub(crate) struct Difference {
     drift: Vec<String>,
     /// On how many texts the response templates were compared, and where they part.
     reading: Option<(usize, Comparison)>,
-    /// The conversations whose turns are written otherwise, with both texts.
+    /// The conversations whose turns are written differently, with both texts.
     writing: Vec<(String, [String; 2])>,
     /// The same of prompts.
     prompts: Vec<(String, [String; 2])>,
@@ -119,7 +119,7 @@ impl Difference {
             let parted = comparison.diverging.len();
             facts.push(Fact {
                 says: format!(
-                    "{parted} of {count} texts are read otherwise; the smallest, out of one that is {}, is {prompt}the output {:?}",
+                    "{parted} of {count} texts are read differently; the shortest, reduced from one that is {}, is {prompt}the output {:?}",
                     input.origin, input.output
                 ),
                 texts: Some([&divergence.first, &divergence.second].map(outcome)),
@@ -127,7 +127,7 @@ impl Difference {
         }
         for (name, texts) in self.writing.iter().take(MAX_WRITTEN) {
             facts.push(Fact {
-                says: format!("the turn is written otherwise: {name}"),
+                says: format!("the turn is written differently: {name}"),
                 texts: Some(texts.each_ref().map(|text| visible(text))),
             });
         }
@@ -138,11 +138,11 @@ impl Difference {
             .checked_sub(MAX_WRITTEN)
             .filter(|more| *more > 0)
         {
-            say(format!("other turns that are written otherwise: {more}"));
+            say(format!("other turns that are written differently: {more}"));
         }
         for (name, texts) in &self.prompts {
             facts.push(Fact {
-                says: format!("the prompt is written otherwise: {name}"),
+                says: format!("the prompt is written differently: {name}"),
                 texts: Some(texts.each_ref().map(|text| visible(text))),
             });
         }
@@ -301,7 +301,7 @@ fn writing(proofs: &[Proof; 2]) -> Vec<(String, [String; 2])> {
     found
 }
 
-/// The prompts of the same conversations that are written otherwise.
+/// The prompts of the same conversations that are written differently.
 fn prompts(both: [&Object; 2]) -> Vec<(String, [String; 2])> {
     let whole = both.map(|row| row.get("details")?.pointer("/proof/whole")?.as_object());
     let [Some(old), Some(new)] = whole else {

@@ -13,7 +13,7 @@ use super::difference::{Proof, template};
 use super::report::Report;
 use super::side::Side;
 
-/// The patch, for `git apply` and `patch -p1`: two files for each template that behaves otherwise or is new.
+/// The patch, for `git apply` and `patch -p1`: two files for each template that behaves differently or is new.
 pub(crate) fn of(report: &Report, old: &mut Side, new: &mut Side) -> Result<String, Failure> {
     let mut out = String::new();
     for (before, now) in report.patched() {

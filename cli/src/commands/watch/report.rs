@@ -123,14 +123,14 @@ impl Report {
         self.new_broken = broken.map(|row| row.key.clone()).collect();
     }
 
-    /// Whether anything behaves otherwise than before.
+    /// Whether anything behaves differently than before.
     pub(crate) fn is_behavioural(&self) -> bool {
         self.entries
             .iter()
             .any(|entry| entry.kind() != ChangeKind::Text)
     }
 
-    /// What a patch is made of: the sources, old and new, that behave otherwise, and those that are new.
+    /// What a patch is made of: the sources, old and new, that behave differently, and those that are new.
     pub(crate) fn patched(&self) -> Vec<(Option<usize>, usize)> {
         let changed = self
             .entries
@@ -184,7 +184,7 @@ impl Report {
         let otherwise: usize = otherwise.map(|entry| entry.names.len()).sum();
         let text = format!(
             "models beside their base: {} with its template, {} with another one that behaves alike, {otherwise} that \
-             behaves otherwise",
+             behaves differently",
             self.like_their_base,
             all - otherwise,
         );
