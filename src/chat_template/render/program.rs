@@ -124,6 +124,16 @@ impl Program {
         })
     }
 
+    /// The statements in a block that a statement opens, however deep.
+    pub(crate) fn within(&self, opener: &Statement, branch: usize) -> Vec<&Statement> {
+        let opens = |block: &Block| {
+            block.branch == branch && self.statements[block.opened_by].place == opener.place
+        };
+        let all = self.statements.iter();
+        all.filter(|statement| self.around(statement).any(opens))
+            .collect()
+    }
+
     /// The innermost statement whose expression holds a place.
     pub(crate) fn at(&self, place: &Range<usize>) -> Option<&Statement> {
         let holds = |statement: &&Statement| {

@@ -103,8 +103,10 @@ pub(super) fn dropped(
         return Some(reader.place.clone());
     }
     // Something else was written in its stead.
-    if let Some(place) = mistaken(stage, &traced, talk, keys, role) {
-        return Some(place);
+    let instead = misnamed(stage, &traced, talk, role)
+        .or_else(|| behind_condition(stage, &traced, keys, &names, role));
+    if instead.is_some() {
+        return instead;
     }
     let holders = steps.iter().filter(|step| is_of(step));
     let mut holders = holders.filter_map(|step| stage.program.at(&traced.steps.place(step)));
@@ -125,15 +127,26 @@ pub(super) fn dropped(
         let place = barrier(stage, &traced, &names, role);
         return Some(place.unwrap_or_else(|| statement.place.clone()));
     }
-    // The branch that such messages take.
-    let branch = stage.program.statements.iter().find(|statement| {
+    // What would have written it was not come to, or the branch that such messages take writes other things.
+    let barrier = barrier(stage, &traced, keys, role);
+    let is_of_role = |place: &&SourceRange| {
+        let statement = stage.program.at(place);
+        statement.is_some_and(|statement| compares(stage, statement, role))
+    };
+    let of_role = barrier.as_ref().filter(is_of_role).cloned();
+    let place = of_role
+        .or_else(|| silent_branch(stage, &traced, &names, role))
+        .or(barrier);
+    if place.is_some() {
+        return place;
+    }
+    // Macros see to parts of messages, as a rule.
+    let taken = stage.program.statements.iter().filter(|statement| {
         statement.kind == StatementKind::If
             && compares(stage, statement, role)
             && traced.tested(statement, true)
     });
-    if let Some(place) = barrier(stage, &traced, keys, role) {
-        return Some(place);
-    }
+    let branch = taken.min_by_key(|statement| is_in_macro(stage, statement));
     // Nothing would have written it. What was written instead?
     let instead = || {
         let mut without = talk.clone();
@@ -155,25 +168,44 @@ pub(super) fn dropped(
         .or_else(|| loops().map(|statement| statement.place.clone()))
 }
 
-/// What was written or kept in place of a text that stands under a key, in the branch that messages of a role take: something
-/// under a key that nothing in the conversation has, or whatever stands first behind a condition on the very key.
-fn mistaken(
-    stage: &Stage<'_>,
-    traced: &Traced,
-    talk: &Talk,
-    keys: &[&str],
-    role: &str,
-) -> Option<SourceRange> {
+/// Whether a statement stands in the branch that messages of a role take.
+fn in_branch(stage: &Stage<'_>, statement: &Statement, role: &str) -> bool {
+    stage.program.around(statement).any(|block| {
+        let opener = &stage.program.statements[block.opened_by];
+        block.branch == 0 && opener.kind == StatementKind::If && compares(stage, opener, role)
+    })
+}
+
+/// Whether a statement stands in a macro, or in another block whose text is kept.
+fn is_in_macro(stage: &Stage<'_>, statement: &Statement) -> bool {
+    let mut around = stage.program.around(statement);
+    around.next().is_some_and(|block| block.is_kept)
+}
+
+/// Whether a statement writes or keeps something.
+fn makes(statement: &Statement) -> bool {
+    matches!(statement.kind, StatementKind::Print | StatementKind::Set(_))
+}
+
+/// Whether all that a statement wrote in a run is white space.
+fn is_blank(stage: &Stage<'_>, traced: &Traced, statement: &Statement) -> bool {
+    let steps = traced.steps.all().iter();
+    let own = steps.filter(|step| {
+        let at = stage.program.at(&traced.steps.place(step));
+        at.is_some_and(|at| at.place == statement.place)
+    });
+    let mut wrote = own.filter_map(|step| match &step.act {
+        Act::Wrote(text) => Some(text.trim().is_empty()),
+        Act::Made(_) | Act::Tested(_) => None,
+    });
+    wrote
+        .next()
+        .is_some_and(|first| first && wrote.all(|blank| blank))
+}
+
+/// What was written or kept under a key that nothing in the conversation has, in the branch that messages of a role take.
+fn misnamed(stage: &Stage<'_>, traced: &Traced, talk: &Talk, role: &str) -> Option<SourceRange> {
     let program = &stage.program;
-    let in_branch = |statement: &Statement| {
-        program.around(statement).any(|block| {
-            let opener = &program.statements[block.opened_by];
-            block.branch == 0 && opener.kind == StatementKind::If && compares(stage, opener, role)
-        })
-    };
-    let makes = |statement: &Statement| {
-        matches!(statement.kind, StatementKind::Print | StatementKind::Set(_))
-    };
     let looks_first = |used: &Use| {
         matches!(&used.what, What::Test(_))
             || matches!(&used.what, What::Filter(name, _) if name == "default")
@@ -187,7 +219,7 @@ fn mistaken(
         _ => false,
     };
     let made = program.statements.iter().filter(|statement| {
-        makes(statement) && in_branch(statement) && reaches(stage, traced, statement)
+        makes(statement) && in_branch(stage, statement, role) && reaches(stage, traced, statement)
     });
     for statement in made {
         let uses = program.uses_of(statement);
@@ -201,28 +233,84 @@ fn mistaken(
             return Some(used.place.clone());
         }
     }
-    let asks = |statement: &Statement| {
-        let mut uses = program.uses_of(statement).iter();
-        uses.any(|used| matches!(&used.what, What::Key(name) if keys.contains(&name.as_str())))
-    };
-    let behind = |opener: &Statement| {
-        let mut body = program.statements.iter().filter(|statement| {
-            let mut around = program.around(statement);
-            around.any(|block| {
-                block.branch == 0 && program.statements[block.opened_by].place == opener.place
-            })
-        });
-        match body.clone().any(asks) {
-            true => None,
-            false => body.find(|statement| makes(statement)),
-        }
-    };
-    let mut openers = program.statements.iter().filter(|statement| {
-        let is_taken = statement.kind == StatementKind::If && traced.tested(statement, true);
-        is_taken && asks(statement) && (in_branch(statement) || compares(stage, statement, role))
+    None
+}
+
+/// What was written behind a condition on a text, where nothing behind it reads the text, nor behind its `else`:
+/// `{% if thought %}` stands before what writes the thought, as a rule.
+///
+/// ```jinja
+/// {% if thought %}{{ '<think>' + '</think>' }}{% endif %}
+/// ```
+fn behind_condition(
+    stage: &Stage<'_>,
+    traced: &Traced,
+    keys: &[&str],
+    names: &[&str],
+    role: &str,
+) -> Option<SourceRange> {
+    let own: Vec<&str> = names
+        .iter()
+        .copied()
+        .filter(|name| !keys.contains(name))
+        .collect();
+    let openers = stage.readers(names).filter(|opener| {
+        opener.kind == StatementKind::If
+            && (in_branch(stage, opener, role)
+                || compares(stage, opener, role)
+                || stage.reads(opener, &own))
     });
-    let place = openers.find_map(behind)?.place.clone();
-    Some(place)
+    let reads = |body: &[&Statement]| {
+        let mut all = body.iter();
+        all.any(|statement| stage.may_read(statement, names))
+    };
+    let mut bodies = openers.flat_map(|opener| {
+        let branches = [0, 1].map(|branch| stage.program.within(opener, branch));
+        let is_read = branches.iter().any(|body| reads(body));
+        let taken = [true, false].map(|way| traced.tested(opener, way));
+        let taken = branches.into_iter().zip(taken);
+        taken.filter_map(move |(body, is_taken)| (is_taken && !is_read).then_some(body))
+    });
+    bodies.find_map(|body| {
+        let mut made = body.iter().filter(|statement| {
+            makes(statement)
+                && reaches(stage, traced, statement)
+                && !is_blank(stage, traced, statement)
+        });
+        made.next().map(|statement| statement.place.clone())
+    })
+}
+
+/// What was written in the branch that messages of a role take, where nothing in it reads a text of theirs.
+fn silent_branch(
+    stage: &Stage<'_>,
+    traced: &Traced,
+    names: &[&str],
+    role: &str,
+) -> Option<SourceRange> {
+    let mut openers = stage.program.statements.iter().filter(|opener| {
+        opener.kind == StatementKind::If
+            && compares(stage, opener, role)
+            && traced.tested(opener, true)
+            && !in_branch(stage, opener, role)
+            && !is_in_macro(stage, opener)
+    });
+    let (opener, body) = openers.find_map(|opener| {
+        let body = stage.program.within(opener, 0);
+        let is_read = body
+            .iter()
+            .any(|statement| stage.may_read(statement, names));
+        (!is_read && !body.is_empty()).then_some((opener, body))
+    })?;
+    // What is always written there comes first.
+    let depth = |statement: &Statement| stage.program.around(statement).count();
+    let written = body.iter().filter(|statement| {
+        statement.kind == StatementKind::Print
+            && reaches(stage, traced, statement)
+            && !is_blank(stage, traced, statement)
+    });
+    let first = written.min_by_key(|statement| depth(statement));
+    Some(first.map_or(opener, |statement| *statement).place.clone())
 }
 
 /// The loop over what stands under a key that a run came to, and never went through.
@@ -283,12 +371,11 @@ pub(super) fn picking(stage: &Stage<'_>, keys: &[&str]) -> Option<SourceRange> {
     let loops = all
         .iter()
         .copied()
-        .find(|statement| statement.kind == StatementKind::For)?;
-    let number = stage
-        .program
-        .statements
-        .iter()
-        .position(|statement| statement.place == loops.place);
+        .find(|statement| statement.kind == StatementKind::For);
+    let number = loops.and_then(|loops| {
+        let mut statements = stage.program.statements.iter();
+        statements.position(|statement| statement.place == loops.place)
+    });
     let on_turn = stage.program.statements.iter().find(|statement| {
         let within = stage
             .program
@@ -300,7 +387,8 @@ pub(super) fn picking(stage: &Stage<'_>, keys: &[&str]) -> Option<SourceRange> {
             && stage.reads(statement, &["loop"])
             && stage.encloses_calls(statement)
     });
-    Some(picking.or(on_turn).unwrap_or(loops).place.clone())
+    let place = picking.or(on_turn).or(loops)?.place.clone();
+    Some(place)
 }
 
 /// Whether a statement compares something with a text.

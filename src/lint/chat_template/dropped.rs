@@ -201,13 +201,14 @@ fn tools(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
         }
         return;
     }
-    for (word, what, key, level) in parts {
+    for (word, what, key, level) in parts.iter().cloned() {
         if text.contains(&word) {
             continue;
         }
         // What writes the tool's name leaves out the rest.
         let named = text.find(&writer.word("lookup", 1));
         let place = match key {
+            "tools" if text.contains(&parts[0].0) => blame::picking(stage, &[key]),
             "tools" => None,
             _ => named.and_then(|at| blame::written(stage, &talk, at)),
         };

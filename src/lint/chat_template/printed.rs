@@ -185,27 +185,43 @@ fn python(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
     if !stage.takes_calls || stage.writer.form.arguments_as_text {
         return;
     }
-    let talk = stage.talk("uco");
-    let Some(text) = stage.text(&talk) else {
-        return;
-    };
-    let key = stage.writer.word("key", 1);
+    // The second call may be written elsewhere than the first.
+    for (shape, number) in [("uco", 1), ("upo", 2)] {
+        let talk = stage.talk(shape);
+        let text = stage.text(&talk).unwrap_or_default();
+        if python_in(stage, report, &talk, &text, number) {
+            return;
+        }
+    }
+}
+
+/// The same in one conversation, where a call of this number is written. Returns whether there is any.
+fn python_in(
+    stage: &Stage<'_>,
+    report: &mut Report<'_, '_>,
+    talk: &Talk,
+    text: &str,
+    number: usize,
+) -> bool {
+    let key = stage.writer.word("key", number);
     let signs = [
         (format!("{{'{key}'"), "the arguments of a call are"),
         ("{'type': 'function'".to_owned(), "a tool is"),
         ("{'function': ".to_owned(), "a tool is"),
         (
-            format!("{{'name': '{}'", stage.writer.word("lookup", 1)),
+            format!("{{'name': '{}'", stage.writer.word("lookup", number)),
             "a call is",
         ),
     ];
+    let mut is_any = false;
     for (sign, what) in signs {
         let Some(at) = text.find(&sign) else {
             continue;
         };
-        let Some(place) = blame::origin(stage, &talk, &sign) else {
+        let Some(place) = blame::origin(stage, talk, &sign) else {
             continue;
         };
+        is_any = true;
         // Some formats are Python throughout, and the template writes such signs itself.
         let before: String = text[..at].chars().rev().take(24).collect();
         let opening = sign.split(' ').next().unwrap_or_default();
@@ -224,10 +240,11 @@ fn python(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
             )
             .level(level)
             .at(place)
-            .shown_by(&talk)
+            .shown_by(talk)
             .marked(at..at + sign.len()),
         );
     }
+    is_any
 }
 
 /// An argument that is an object or a list, in a format that writes each argument by itself.
@@ -278,7 +295,7 @@ const ESCAPES: [&str; 9] = [
 fn escaped(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
     let with_signs =
         |text: &Value| Value::from(format!("{}{SIGNS}", text.as_str().unwrap_or_default()));
-    for shape in ["sutu", "ur", "uco"] {
+    for (shape, as_parts) in [("sutu", false), ("ur", false), ("uco", false), ("u", true)] {
         let mut talk = stage.talk(shape);
         for message in &mut talk.messages {
             for key in ["content", "reasoning_content"] {
@@ -296,6 +313,9 @@ fn escaped(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
                 let arguments = Object::from_iter([(key.as_str(), value)]);
                 let call = stage.writer.call(1, stage.writer.arguments(arguments));
                 *message = with(std::mem::take(message), "tool_calls", vec![call]);
+            }
+            if as_parts {
+                *message = in_parts(message);
             }
         }
         let Some(text) = stage.text(&talk) else {
@@ -333,8 +353,10 @@ fn json_twice(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
     let value = stage.writer.word("Value", 1);
     let signs = [&key, &value].map(|word| format!("\\\"{word}\\\""));
     let arguments = Object::from_iter([(key.as_str(), stage.writer.word("Value", 1).as_str())]);
+    let nested = Object::from_iter([(stage.writer.word("key", 2).as_str(), arguments.clone())]);
     let forms = [
         (Value::from(arguments.clone()), "an object"),
+        (nested.into(), "an object with an object"),
         (json::write(&arguments.into()).into(), "a text of JSON"),
     ];
     let distinguishes = super::calls::tells_arguments_apart(stage);
@@ -352,7 +374,7 @@ fn json_twice(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
         let Some((at, sign)) = found else {
             continue;
         };
-        let is_object = form == "an object";
+        let is_object = form != "a text of JSON";
         let level = match is_object || distinguishes {
             true => Level::Warning,
             false => Level::Note,

@@ -1,7 +1,8 @@
 //! Whether a prompt is the beginning of the turn that it asks for, and whether turns end.
 
+use crate::chat_template::program::StatementKind;
 use crate::lint::{Level, Lint};
-use crate::markers::{common_prefix, pieces, same_end};
+use crate::markers::{common_prefix, is_pair, markers, pieces, same_end};
 
 use super::blame;
 use super::stage::Stage;
@@ -252,22 +253,51 @@ fn calls_ended(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
     ) else {
         return;
     };
-    // What closes a call stands behind the first of two as well.
+    // What closes a call stands behind the first of two as well, and what closes all of them is the other half of a pair.
     let has_two = between.contains(&stage.writer.word("Value", 2));
-    let is_bare =
-        has_two && !call_end.trim().is_empty() && between.starts_with(call_end.trim_end());
     let talk = stage.talk("uc");
+    let text = stage.text(&talk).unwrap_or_default();
+    let closes_calls = || {
+        let last = markers(call_end.trim_end()).last().unwrap_or_default();
+        let is_last = call_end.trim_end().ends_with(last);
+        is_last
+            && !text_end.contains(last)
+            && markers(&text[..text.len() - call_end.len()]).any(|open| is_pair(open, last))
+    };
+    let is_bare = has_two
+        && !call_end.trim().is_empty()
+        && (between.starts_with(call_end.trim_end()) || closes_calls());
     if !text_end.trim().is_empty() && !call_end.contains(text_end.trim()) && is_bare {
-        let text = stage.text(&talk).unwrap_or_default();
+        let place = unwritten_end(stage, &talk).or_else(|| {
+            let last = text.len().saturating_sub(1);
+            blame::written(stage, &talk, last)
+        });
         report.add(
             Fault::new(
                 Lint::TurnNotEnded,
                 format!("nothing ends a turn with a call, though {:?} ends one with a text", text_end.trim()),
                 "write the same behind the calls: a model learns from it when to stop, and that a result comes next",
             )
-            .at(blame::written(stage, &talk, text.len().saturating_sub(1)))
+            .at(place)
             .shown_by(&talk)
             .marked(text.len()..text.len()),
         );
     }
+}
+
+/// The condition that keeps what ends a turn with a text from ending one with a call, if it stands around nothing else.
+fn unwritten_end(stage: &Stage<'_>, talk: &Talk) -> Option<blame::SourceRange> {
+    let ended = stage.talk("ut");
+    let last = stage.text(&ended)?.len().checked_sub(1)?;
+    let place = blame::written(stage, &ended, last)?;
+    let writer = stage.program.at(&place)?;
+    let block = stage.program.around(writer).next()?;
+    let opener = &stage.program.statements[block.opened_by];
+    let body = stage.program.within(opener, block.branch);
+    let keeps = opener.kind == StatementKind::If
+        && !body
+            .iter()
+            .any(|statement| stage.may_read(statement, &["content"]))
+        && !blame::reaches(stage, &stage.trace(talk), writer);
+    keeps.then(|| opener.place.clone())
 }

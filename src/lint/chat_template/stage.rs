@@ -357,6 +357,16 @@ impl<'t> Stage<'t> {
         all.filter(move |statement| self.reads(statement, names))
     }
 
+    /// Whether a statement reads a variable or a key of one of these names, or calls a macro, which may.
+    pub(super) fn may_read(&self, statement: &Statement, names: &[&str]) -> bool {
+        let mut uses = self.program.uses_of(statement).iter();
+        self.reads(statement, names)
+            || uses.any(|used| match &used.what {
+                What::Function(name, _) => self.program.macros.contains(name),
+                _ => false,
+            })
+    }
+
     /// Whether a statement reads a variable or a key of one of these names.
     pub(super) fn reads(&self, statement: &Statement, names: &[&str]) -> bool {
         let uses = self.program.uses_of(statement);
