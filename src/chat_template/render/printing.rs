@@ -7,6 +7,7 @@ use crate::number;
 
 use super::budget;
 use super::characters::is_printable;
+use super::generators::Generator;
 use super::groups::Group;
 
 /// How deeply values are printed that contain others.
@@ -56,6 +57,8 @@ fn push_repr(out: &mut String, value: &Value, depth: usize) -> Result<(), Error>
     budget::spend(bytes.saturating_add(MARKS))?;
     match value.kind() {
         _ if depth > MAX_DEPTH => out.push_str("..."),
+        // Python says where it lies in memory, which differs from run to run.
+        _ if Generator::is(value) => out.push_str("<generator object at 0x7f0000000000>"),
         ValueKind::Undefined => out.push_str("Undefined"),
         ValueKind::String if value.is_safe() => {
             out.push_str("Markup(");

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use minijinja::machinery::Span;
 use minijinja::machinery::ast::{
-    BinOpKind, Call, CallArg, CallType, CompareOpKind, Expr, Macro, Stmt,
+    BinOpKind, Call, CallArg, CallType, CompareOpKind, Expr, Macro, Stmt, UnaryOpKind,
 };
 
 /// A template's statements, each with what it makes use of.
@@ -73,8 +73,10 @@ pub(crate) enum What {
     Variable(String),
     /// `.name` or `['name']`
     Key(String),
-    /// `[0]`, `[-1]`, or a slice.
+    /// `[0]`, `[-1]`, or what is calculated.
     Part,
+    /// `[1:]`
+    Slice,
     Filter(String, Arguments),
     Test(String),
     Function(String, Arguments),
@@ -100,6 +102,8 @@ pub(crate) struct Comparison {
     pub(crate) of: Vec<String>,
     /// Whether it is only asked for a part of it.
     pub(crate) is_partial: bool,
+    /// Whether it is to be another, as with `!=`.
+    pub(crate) is_negated: bool,
 }
 
 impl Program {
@@ -149,6 +153,8 @@ struct ProgramReader {
     program: Program,
     /// In how many expressions of the form `a if b else c` the reader is.
     choices: usize,
+    /// Whether what is read is the contrary of what holds, as behind `not`.
+    is_negated: bool,
 }
 
 fn range(span: Span) -> Range<usize> {
@@ -382,14 +388,19 @@ impl ProgramReader {
             Expr::Slice(e) => {
                 self.expression(&e.expr);
                 self.all([&e.start, &e.stop, &e.step].into_iter().flatten());
-                self.note(e.span(), What::Part);
+                self.note(e.span(), What::Slice);
             }
-            Expr::UnaryOp(e) => self.expression(&e.expr),
+            Expr::UnaryOp(e) => match e.op {
+                UnaryOpKind::Not => self.negated(true, |reader| reader.expression(&e.expr)),
+                UnaryOpKind::Neg => self.expression(&e.expr),
+            },
             Expr::BinOp(e) => {
                 self.all([&e.left, &e.right]);
                 match e.op {
                     BinOpKind::Eq | BinOpKind::Ne => {
-                        self.compared(e.span(), &e.left, &e.right, false)
+                        self.negated(matches!(e.op, BinOpKind::Ne), |reader| {
+                            reader.compared(e.span(), &e.left, &e.right, false);
+                        });
                     }
                     BinOpKind::In => self.contained(e.span(), &e.left, &e.right),
                     _ => {}
@@ -400,15 +411,17 @@ impl ProgramReader {
                 let mut left = &e.expr;
                 for operation in &e.ops {
                     self.expression(&operation.expr);
-                    match operation.op {
+                    let is_negated =
+                        matches!(operation.op, CompareOpKind::Ne | CompareOpKind::NotIn);
+                    self.negated(is_negated, |reader| match operation.op {
                         CompareOpKind::Eq | CompareOpKind::Ne => {
-                            self.compared(e.span(), left, &operation.expr, false);
+                            reader.compared(e.span(), left, &operation.expr, false);
                         }
                         CompareOpKind::In | CompareOpKind::NotIn => {
-                            self.contained(e.span(), left, &operation.expr);
+                            reader.contained(e.span(), left, &operation.expr);
                         }
                         _ => {}
-                    }
+                    });
                     left = &operation.expr;
                 }
             }
@@ -429,7 +442,10 @@ impl ProgramReader {
                 self.note(e.span(), What::Test(e.name.to_owned()));
                 let is_partial = matches!(e.name, "startingwith" | "endingwith");
                 if is_partial || matches!(e.name, "eq" | "equalto" | "==" | "ne" | "!=" | "in") {
-                    self.comparison(e.span(), arguments.texts, &e.expr, is_partial);
+                    let is_negated = matches!(e.name, "ne" | "!=");
+                    self.negated(is_negated, |reader| {
+                        reader.comparison(e.span(), arguments.texts, &e.expr, is_partial);
+                    });
                 }
             }
             Expr::GetAttr(e) => {
@@ -449,6 +465,13 @@ impl ProgramReader {
                 self.all(e.keys.iter().chain(&e.values));
             }
         }
+    }
+
+    /// Reads something of which the contrary holds, if it does.
+    fn negated(&mut self, is_negated: bool, read: impl FnOnce(&mut ProgramReader)) {
+        self.is_negated ^= is_negated;
+        read(self);
+        self.is_negated ^= is_negated;
     }
 
     fn call(&mut self, call: &Call<'_>, place: Range<usize>) {
@@ -487,6 +510,7 @@ impl ProgramReader {
                         texts: arguments.texts.clone(),
                         of,
                         is_partial: true,
+                        is_negated: self.is_negated,
                     };
                     self.note_at(place.clone(), What::Comparison(comparison));
                 }
@@ -539,6 +563,7 @@ impl ProgramReader {
                 texts,
                 of,
                 is_partial,
+                is_negated: self.is_negated,
             };
             self.note(span, What::Comparison(comparison));
         }

@@ -19,6 +19,8 @@ const TESTS: &str = "__tests";
 /// So many steps are kept of a rendering, and so many bytes of what they make.
 const MAX_STEPS: usize = 100_000;
 const MAX_BYTES: usize = 16 << 20;
+/// How deep macros are looked into that call each other.
+const MAX_NESTED: usize = 8;
 /// A value that is longer is not kept.
 const MAX_VALUE: usize = 1 << 16;
 
@@ -48,8 +50,8 @@ pub(super) struct NotedSpans(Vec<NotedSpan>);
 #[derive(Debug, Clone)]
 struct NotedSpan {
     range: Range<usize>,
-    /// Whether what is written there goes into a value.
-    is_kept: bool,
+    /// The macro or block whose text is kept that it stands in: what is written there goes into a value.
+    kept_in: Option<usize>,
     /// The text that is written there, if it stands in the template.
     raw: Option<Range<usize>>,
 }
@@ -74,10 +76,11 @@ pub(crate) struct Steps {
     is_cut: bool,
 }
 
-/// A text that was written, where in what is rendered, and by which step.
+/// A text that was written, where in what is rendered, and by which steps.
 #[derive(Debug, Clone)]
 pub(crate) struct Writing {
-    pub(crate) step: usize,
+    /// The step that wrote it, behind those that wrote what the macro returned in which it stands.
+    pub(crate) steps: Vec<usize>,
     /// Where it stands in what is rendered.
     pub(crate) range: Range<usize>,
 }
@@ -100,25 +103,29 @@ impl Steps {
         let mut end = 0;
         for (number, step) in self.all.iter().enumerate() {
             if let Act::Wrote(text) = &step.act
-                && !self.places[step.place].is_kept
+                && self.places[step.place].kept_in.is_none()
             {
                 let start = end;
                 end += text.len();
                 if rendered.get(start..end) != Some(text.as_str()) {
                     return Vec::new();
                 }
-                match self.parts(number, text) {
-                    Some(parts) => {
-                        writings.extend(parts.into_iter().map(|(step, range)| Writing {
-                            step,
-                            range: start + range.start..start + range.end,
-                        }))
-                    }
-                    None => writings.push(Writing {
-                        step: number,
-                        range: start..end,
-                    }),
-                }
+                let parts = self.parts(number, text, 0).map(|(parts, _)| parts);
+                let whole = || {
+                    vec![Writing {
+                        steps: Vec::new(),
+                        range: 0..text.len(),
+                    }]
+                };
+                writings.extend(parts.unwrap_or_else(whole).into_iter().map(|mut writing| {
+                    writing.steps.insert(0, number);
+                    let Range {
+                        start: from,
+                        end: to,
+                    } = writing.range;
+                    writing.range = start + from..start + to;
+                    writing
+                }));
             }
         }
         match end == rendered.len() && !self.is_cut {
@@ -127,26 +134,46 @@ impl Steps {
         }
     }
 
-    /// The steps that wrote what a call returned that is written by another step: those of a macro.
-    fn parts(&self, number: usize, text: &str) -> Option<Vec<(usize, Range<usize>)>> {
-        let mut parts = Vec::new();
-        let mut start = text.len();
-        for before in (0..number).rev() {
-            if start == 0 {
-                break;
-            }
-            let step = &self.all[before];
+    /// The steps that wrote what a call returned that is written by another step: those of a macro, and of those that it
+    /// calls. Beside them, the first step that was looked at.
+    ///
+    /// ```text
+    /// (outer "<")  (inner "a")  (outer "a")  (outer ">")  "<a>"
+    /// ```
+    ///
+    /// Here the last step wrote what three of one macro wrote, the second of which wrote what one of another did.
+    fn parts(&self, number: usize, text: &str, depth: usize) -> Option<(Vec<Writing>, usize)> {
+        let kept_in = |step: &Step| self.places[step.place].kept_in;
+        let mut parts: Vec<Writing> = Vec::new();
+        let mut body = None;
+        let (mut start, mut at) = (text.len(), number);
+        while start > 0 {
+            at = at.checked_sub(1)?;
+            let step = &self.all[at];
             let Act::Wrote(part) = &step.act else {
                 continue;
             };
-            if !self.places[step.place].is_kept || !text[..start].ends_with(part.as_str()) {
-                return None;
+            let own = kept_in(step).filter(|own| Some(*own) != kept_in(&self.all[number]))?;
+            if *body.get_or_insert(own) != own {
+                // It went into something that was kept, and not written.
+                continue;
             }
-            parts.push((before, start - part.len()..start));
-            start -= part.len();
+            start = text[..start].strip_suffix(part.as_str())?.len();
+            let nested = (depth < MAX_NESTED).then(|| self.parts(at, part, depth + 1));
+            let whole = Writing {
+                steps: Vec::new(),
+                range: 0..part.len(),
+            };
+            let (inner, first) = nested.flatten().unwrap_or((vec![whole], at));
+            parts.extend(inner.into_iter().rev().map(|mut writing| {
+                writing.steps.insert(0, at);
+                writing.range = start + writing.range.start..start + writing.range.end;
+                writing
+            }));
+            at = first;
         }
         parts.reverse();
-        (start == 0 && !parts.is_empty()).then_some(parts)
+        (!parts.is_empty()).then_some((parts, at))
     }
 }
 
@@ -223,8 +250,10 @@ pub(super) fn noting<T>(places: &NotedSpans, doing: impl FnOnce() -> T) -> (T, S
 /// What is to be called before and after an instruction of a program so that it is taken note of.
 pub(super) struct NoteTaker<'p> {
     places: &'p mut NotedSpans,
-    /// In how many captures the instruction stands that is looked at.
-    captures: usize,
+    /// The captures in which the instruction stands that is looked at, the innermost last.
+    captures: Vec<usize>,
+    /// How many captures there have been.
+    count: usize,
     /// Where the macros of the program end, by where they begin.
     macros: Vec<Range<u32>>,
 }
@@ -239,7 +268,8 @@ impl<'p> NoteTaker<'p> {
         NoteTaker {
             macros: macros.collect(),
             places,
-            captures: 0,
+            captures: Vec::new(),
+            count: 0,
         }
     }
 
@@ -259,11 +289,12 @@ impl<'p> NoteTaker<'p> {
         let mut raw = None;
         let (name, is_before) = match instruction {
             Instruction::BeginCapture(_) => {
-                self.captures += 1;
+                self.captures.push(self.count);
+                self.count += 1;
                 return Default::default();
             }
             Instruction::EndCapture => {
-                self.captures = self.captures.saturating_sub(1);
+                self.captures.pop();
                 return Default::default();
             }
             Instruction::EmitRaw(text) => {
@@ -289,10 +320,15 @@ impl<'p> NoteTaker<'p> {
             | Instruction::CallObject(_) => (MAKES, false),
             _ => return Default::default(),
         };
-        let is_kept = self.captures > 0 || self.macros.iter().any(|body| body.contains(&index));
+        // Even numbers are those of macros.
+        let around = self.macros.iter().enumerate();
+        let around = around.filter(|(_, body)| body.contains(&index));
+        let macro_of = around.min_by_key(|(_, body)| body.len());
+        let captured = self.captures.last().map(|capture| 2 * capture + 1);
+        let kept_in = captured.or(macro_of.map(|(number, _)| 2 * number));
         self.places.0.push(NotedSpan {
             range,
-            is_kept,
+            kept_in,
             raw,
         });
         let number = Instruction::LoadConst(Value::from(self.places.0.len() - 1));

@@ -3,26 +3,41 @@
 use std::ops::Range;
 
 use crate::chat_template::program::{Statement, StatementKind, Use, What};
-use crate::chat_template::steps::{Act, Step};
+use crate::chat_template::steps::{Act, Step, Writing};
 use crate::markers::common_prefix;
 use crate::value::Value;
 
-use super::stage::{Stage, Traced};
+use super::stage::{Stage, Traced, Ways};
 use super::talk::Talk;
 
 /// A place in a template.
 pub(super) type SourceRange = Range<usize>;
 
-/// The place that wrote what stands somewhere in a rendering.
+/// The place that wrote what stands somewhere in a rendering, be it in a macro.
 pub(super) fn written(stage: &Stage<'_>, talk: &Talk, at: usize) -> Option<SourceRange> {
     let traced = stage.trace(talk);
-    let writing = traced
-        .writings
-        .iter()
-        .find(|writing| writing.range.contains(&at));
-    let last = traced.writings.last().filter(|_| at >= traced.text.len());
-    let writing = writing.or(last)?;
-    Some(traced.steps.place(&traced.steps.all()[writing.step]))
+    let step = *writing(&traced, at)?.steps.last()?;
+    Some(traced.steps.place(&traced.steps.all()[step]))
+}
+
+/// The same, or the place that called the macro.
+pub(super) fn written_outside(stage: &Stage<'_>, talk: &Talk, at: usize) -> Option<SourceRange> {
+    let traced = stage.trace(talk);
+    let steps = writing(&traced, at)?.steps.iter();
+    let mut places = steps.map(|step| traced.steps.place(&traced.steps.all()[*step]));
+    // What stands in `{% call %}` is written where it stands.
+    let is_called = |place: &SourceRange| {
+        let statement = stage.program.at(place);
+        statement.is_some_and(|statement| statement.kind != StatementKind::Tag("call"))
+    };
+    places.find(is_called)
+}
+
+/// What was written somewhere in a rendering, or last.
+fn writing(traced: &Traced, at: usize) -> Option<&Writing> {
+    let mut all = traced.writings.iter();
+    let found = all.find(|writing| writing.range.contains(&at));
+    found.or_else(|| traced.writings.last().filter(|_| at >= traced.text.len()))
 }
 
 /// The first place where a text was made that holds something which stands neither in the template nor in the
@@ -48,10 +63,10 @@ pub(super) fn first(
 }
 
 /// Whether a run came to a statement: all conditions around it went its way.
-pub(super) fn reaches(stage: &Stage<'_>, traced: &Traced, statement: &Statement) -> bool {
+pub(super) fn reaches(stage: &Stage<'_>, ways: &Ways, statement: &Statement) -> bool {
     stage.program.around(statement).all(|block| {
         let opener = &stage.program.statements[block.opened_by];
-        opener.kind != StatementKind::If || traced.tested(opener, block.branch == 0)
+        opener.kind != StatementKind::If || ways.tested(opener, block.branch == 0)
     })
 }
 
@@ -102,13 +117,56 @@ pub(super) fn dropped(
     if let Some(reader) = undecided() {
         return Some(reader.place.clone());
     }
+    let whole = &traced.ways;
+    let own = ways_of(stage, talk, word);
+    let run = |ways| Run {
+        stage,
+        traced: &traced,
+        ways,
+        role,
+    };
+    // If no condition looked at the message, it was left out before.
+    let cut = || match own {
+        None => slicing(stage),
+        Some(_) => None,
+    };
+    let (own, whole) = (run(own.as_ref().unwrap_or(whole)), run(whole));
+    lost_in(&own, talk, word, keys, &names)
+        .or_else(cut)
+        .or_else(|| lost_in(&whole, talk, word, keys, &names))
+        .or_else(|| untaken(&own))
+        .or_else(|| written_instead(stage, talk))
+        .or_else(|| {
+            let mut loops = stage.readers(&["messages"]);
+            let first = loops.find(|statement| statement.kind == StatementKind::For);
+            first.map(|statement| statement.place.clone())
+        })
+}
+
+/// Where a word was lost in what was done with its message.
+fn lost_in(
+    run: &Run<'_, '_>,
+    talk: &Talk,
+    word: &str,
+    keys: &[&str],
+    names: &[&str],
+) -> Option<SourceRange> {
+    let Run {
+        stage,
+        traced,
+        ways,
+        role,
+    } = *run;
     // Something else was written in its stead.
-    let instead = misnamed(stage, &traced, talk, role)
-        .or_else(|| behind_condition(stage, &traced, keys, &names, role));
+    let instead = misnamed(run, talk).or_else(|| behind_condition(run, keys, names));
     if instead.is_some() {
         return instead;
     }
-    let holders = steps.iter().filter(|step| is_of(step));
+    let steps = traced.steps.all().iter();
+    let holders = steps.filter(|step| match &step.act {
+        Act::Made(text) | Act::Wrote(text) => text.contains(word),
+        Act::Tested(_) => false,
+    });
     let mut holders = holders.filter_map(|step| stage.program.at(&traced.steps.place(step)));
     // It was kept under a name that nothing reads.
     let is_forgotten = |statement: &&Statement| match &statement.kind {
@@ -124,55 +182,145 @@ pub(super) fn dropped(
     }
     if let Some(statement) = holders.next_back() {
         // Or what would have written it was not come to.
-        let place = barrier(stage, &traced, &names, role);
+        let place = barrier(run, names);
         return Some(place.unwrap_or_else(|| statement.place.clone()));
     }
     // What would have written it was not come to, or the branch that such messages take writes other things.
-    let barrier = barrier(stage, &traced, keys, role);
+    let barrier = barrier(run, keys);
     let is_of_role = |place: &&SourceRange| {
         let statement = stage.program.at(place);
-        statement.is_some_and(|statement| compares(stage, statement, role))
+        statement.is_some_and(|statement| takes_only(stage, statement, role))
     };
     let of_role = barrier.as_ref().filter(is_of_role).cloned();
-    let place = of_role
-        .or_else(|| silent_branch(stage, &traced, &names, role))
-        .or(barrier);
-    if place.is_some() {
-        return place;
-    }
+    let place = of_role.or_else(|| silent_branch(run, names)).or(barrier);
     // Macros see to parts of messages, as a rule.
-    let taken = stage.program.statements.iter().filter(|statement| {
-        statement.kind == StatementKind::If
-            && compares(stage, statement, role)
-            && traced.tested(statement, true)
-    });
+    let taken = stage
+        .program
+        .statements
+        .iter()
+        .filter(|statement| takes(stage, statement, 0, role) && ways.tested(statement, true));
     let branch = taken.min_by_key(|statement| is_in_macro(stage, statement));
-    // Nothing would have written it. What was written instead?
-    let instead = || {
-        let mut without = talk.clone();
-        without.messages.pop();
-        let (with, without) = (stage.text(talk)?, stage.text(&without)?);
-        let at = common_prefix(&with, &without);
-        (at < with.len())
-            .then(|| written(stage, talk, at))
-            .flatten()
+    place.or_else(|| branch.map(|statement| statement.place.clone()))
+}
+
+/// The last condition on roles that a message did not satisfy.
+fn untaken(run: &Run<'_, '_>) -> Option<SourceRange> {
+    let mut conditions = run.stage.program.statements.iter().filter(|statement| {
+        statement.kind == StatementKind::If && run.stage.reads(statement, &["role"])
+    });
+    let last = conditions
+        .rfind(|statement| run.ways.tested(statement, false) && !run.ways.tested(statement, true));
+    last.map(|statement| statement.place.clone())
+}
+
+/// What cuts the list of messages.
+fn slicing(stage: &Stage<'_>) -> Option<SourceRange> {
+    let mut readers = stage.readers(&["messages"]);
+    let slice = readers.find(|statement| {
+        let mut uses = stage.program.uses_of(statement).iter();
+        matches!(statement.kind, StatementKind::Set(_) | StatementKind::For)
+            && uses.any(|used| used.what == What::Slice)
+    });
+    slice.map(|statement| statement.place.clone())
+}
+
+/// What the last message of a conversation was rendered to, if nothing would have written it.
+fn written_instead(stage: &Stage<'_>, talk: &Talk) -> Option<SourceRange> {
+    let mut without = talk.clone();
+    without.messages.pop();
+    let (with, without) = (stage.text(talk)?, stage.text(&without)?);
+    let at = common_prefix(&with, &without);
+    (at < with.len())
+        .then(|| written(stage, talk, at))
+        .flatten()
+}
+
+/// What was done with a message of a role.
+struct Run<'r, 't> {
+    stage: &'r Stage<'t>,
+    traced: &'r Traced,
+    /// The ways that conditions went for this message alone, where that can be told.
+    ways: &'r Ways,
+    role: &'r str,
+}
+
+impl Run<'_, '_> {
+    /// Whether a condition went a way: for this message, or for all alike.
+    fn went(&self, opener: &Statement, way: bool) -> bool {
+        self.ways.tested(opener, way)
+            || self.ways.is_untested(opener) && self.traced.ways.tested(opener, way)
+    }
+
+    /// Whether all conditions around a statement went its way.
+    fn reaches(&self, statement: &Statement) -> bool {
+        let program = &self.stage.program;
+        program.around(statement).all(|block| {
+            let opener = &program.statements[block.opened_by];
+            opener.kind != StatementKind::If || self.went(opener, block.branch == 0)
+        })
+    }
+
+    /// Whether a statement wrote or kept something that is not all white space.
+    fn makes(&self, statement: &Statement) -> bool {
+        makes(statement) && self.reaches(statement) && !is_blank(self.stage, self.traced, statement)
+    }
+}
+
+/// The ways that conditions went for the message in which a word stands: those that they do not go without it, if there
+/// are any.
+fn ways_of(stage: &Stage<'_>, talk: &Talk, word: &str) -> Option<Ways> {
+    let all = || Some(stage.trace(talk).ways.clone());
+    let Some(word) = talk.words.iter().find(|known| known.text == word) else {
+        return all();
     };
-    let loops = || {
-        stage
-            .readers(&["messages"])
-            .find(|statement| statement.kind == StatementKind::For)
+    let cut = |count: usize| {
+        let mut talk = talk.clone();
+        talk.messages.truncate(count);
+        talk
     };
-    let branch = branch.map(|statement| statement.place.clone());
-    branch
-        .or_else(instead)
-        .or_else(|| loops().map(|statement| statement.place.clone()))
+    let mut removed = talk.clone();
+    removed
+        .messages
+        .remove(word.message.min(talk.messages.len().saturating_sub(1)));
+    let pairs = [
+        (cut(word.message + 1), cut(word.message)),
+        (talk.clone(), removed),
+    ];
+    let told = pairs.into_iter().find(|(with, without)| {
+        let is_lost = |text: String| !text.contains(&word.text);
+        !without.messages.is_empty()
+            && stage.text(with).is_some_and(is_lost)
+            && stage.text(without).is_some()
+    });
+    told.map_or_else(all, |(with, without)| {
+        stage.trace(&with).ways.beyond(&stage.trace(&without).ways)
+    })
+}
+
+/// Whether messages of a role take a branch of a condition.
+fn takes(stage: &Stage<'_>, opener: &Statement, branch: usize, role: &str) -> bool {
+    let mut uses = stage.program.uses_of(opener).iter();
+    opener.kind == StatementKind::If
+        && uses.any(|used| match &used.what {
+            What::Comparison(comparison) => {
+                let is_of = comparison.texts.iter().any(|text| text == role);
+                is_of && usize::from(comparison.is_negated) == branch
+            }
+            _ => false,
+        })
+}
+
+/// Whether messages of a role, and of no other, satisfy a condition.
+fn takes_only(stage: &Stage<'_>, opener: &Statement, role: &str) -> bool {
+    let others = ROLES.iter().filter(|other| **other != role);
+    takes(stage, opener, 0, role) && !{ others }.any(|other| takes(stage, opener, 0, other))
 }
 
 /// Whether a statement stands in the branch that messages of a role take.
 fn in_branch(stage: &Stage<'_>, statement: &Statement, role: &str) -> bool {
     stage.program.around(statement).any(|block| {
         let opener = &stage.program.statements[block.opened_by];
-        block.branch == 0 && opener.kind == StatementKind::If && compares(stage, opener, role)
+        takes(stage, opener, block.branch, role)
     })
 }
 
@@ -204,7 +352,8 @@ fn is_blank(stage: &Stage<'_>, traced: &Traced, statement: &Statement) -> bool {
 }
 
 /// What was written or kept under a key that nothing in the conversation has, in the branch that messages of a role take.
-fn misnamed(stage: &Stage<'_>, traced: &Traced, talk: &Talk, role: &str) -> Option<SourceRange> {
+fn misnamed(run: &Run<'_, '_>, talk: &Talk) -> Option<SourceRange> {
+    let Run { stage, role, .. } = *run;
     let program = &stage.program;
     let looks_first = |used: &Use| {
         matches!(&used.what, What::Test(_))
@@ -219,7 +368,7 @@ fn misnamed(stage: &Stage<'_>, traced: &Traced, talk: &Talk, role: &str) -> Opti
         _ => false,
     };
     let made = program.statements.iter().filter(|statement| {
-        makes(statement) && in_branch(stage, statement, role) && reaches(stage, traced, statement)
+        makes(statement) && in_branch(stage, statement, role) && run.reaches(statement)
     });
     for statement in made {
         let uses = program.uses_of(statement);
@@ -242,13 +391,10 @@ fn misnamed(stage: &Stage<'_>, traced: &Traced, talk: &Talk, role: &str) -> Opti
 /// ```jinja
 /// {% if thought %}{{ '<think>' + '</think>' }}{% endif %}
 /// ```
-fn behind_condition(
-    stage: &Stage<'_>,
-    traced: &Traced,
-    keys: &[&str],
-    names: &[&str],
-    role: &str,
-) -> Option<SourceRange> {
+fn behind_condition(run: &Run<'_, '_>, keys: &[&str], names: &[&str]) -> Option<SourceRange> {
+    let Run {
+        stage, ways, role, ..
+    } = *run;
     let own: Vec<&str> = names
         .iter()
         .copied()
@@ -267,31 +413,24 @@ fn behind_condition(
     let mut bodies = openers.flat_map(|opener| {
         let branches = [0, 1].map(|branch| stage.program.within(opener, branch));
         let is_read = branches.iter().any(|body| reads(body));
-        let taken = [true, false].map(|way| traced.tested(opener, way));
+        let taken = [true, false].map(|way| ways.tested(opener, way));
         let taken = branches.into_iter().zip(taken);
         taken.filter_map(move |(body, is_taken)| (is_taken && !is_read).then_some(body))
     });
     bodies.find_map(|body| {
-        let mut made = body.iter().filter(|statement| {
-            makes(statement)
-                && reaches(stage, traced, statement)
-                && !is_blank(stage, traced, statement)
-        });
+        let mut made = body.iter().filter(|statement| run.makes(statement));
         made.next().map(|statement| statement.place.clone())
     })
 }
 
 /// What was written in the branch that messages of a role take, where nothing in it reads a text of theirs.
-fn silent_branch(
-    stage: &Stage<'_>,
-    traced: &Traced,
-    names: &[&str],
-    role: &str,
-) -> Option<SourceRange> {
+fn silent_branch(run: &Run<'_, '_>, names: &[&str]) -> Option<SourceRange> {
+    let Run {
+        stage, ways, role, ..
+    } = *run;
     let mut openers = stage.program.statements.iter().filter(|opener| {
-        opener.kind == StatementKind::If
-            && compares(stage, opener, role)
-            && traced.tested(opener, true)
+        takes(stage, opener, 0, role)
+            && ways.tested(opener, true)
             && !in_branch(stage, opener, role)
             && !is_in_macro(stage, opener)
     });
@@ -304,11 +443,9 @@ fn silent_branch(
     })?;
     // What is always written there comes first.
     let depth = |statement: &Statement| stage.program.around(statement).count();
-    let written = body.iter().filter(|statement| {
-        statement.kind == StatementKind::Print
-            && reaches(stage, traced, statement)
-            && !is_blank(stage, traced, statement)
-    });
+    let written = body
+        .iter()
+        .filter(|statement| statement.kind == StatementKind::Print && run.makes(statement));
     let first = written.min_by_key(|statement| depth(statement));
     Some(first.map_or(opener, |statement| *statement).place.clone())
 }
@@ -324,7 +461,7 @@ pub(super) fn idle_loop(stage: &Stage<'_>, talk: &Talk, keys: &[&str]) -> Option
             .map(|step| traced.steps.place(step))
     };
     let mut loops = stage.readers(keys).filter(|statement| {
-        statement.kind == StatementKind::For && reaches(stage, &traced, statement)
+        statement.kind == StatementKind::For && reaches(stage, &traced.ways, statement)
     });
     let is_within = |opener: &Statement, place: &SourceRange| {
         let statement = stage.program.at(place);
@@ -355,7 +492,7 @@ pub(super) fn picking(stage: &Stage<'_>, keys: &[&str]) -> Option<SourceRange> {
     let picks = |statement: &&Statement| {
         let uses = stage.program.uses_of(statement);
         uses.iter().any(|used| match &used.what {
-            What::Part => true,
+            What::Part | What::Slice => true,
             What::Filter(name, _) => matches!(
                 name.as_str(),
                 "first" | "last" | "slice" | "batch" | "random"
@@ -405,8 +542,11 @@ const ROLES: [&str; 4] = ["system", "user", "assistant", "tool"];
 
 /// The condition that kept the template from a statement that reads one of these names: it never went that way. One
 /// that stands under a role's branch is preferred, then the innermost.
-fn barrier(stage: &Stage<'_>, traced: &Traced, names: &[&str], role: &str) -> Option<SourceRange> {
-    let mut best: Option<((bool, bool, usize), SourceRange)> = None;
+fn barrier(run: &Run<'_, '_>, names: &[&str]) -> Option<SourceRange> {
+    let Run {
+        stage, ways, role, ..
+    } = *run;
+    let mut best: Option<((bool, bool, bool, bool, usize), SourceRange)> = None;
     for statement in stage.readers(names) {
         if !matches!(
             statement.kind,
@@ -424,16 +564,26 @@ fn barrier(stage: &Stage<'_>, traced: &Traced, names: &[&str], role: &str) -> Op
                 continue;
             }
             let needed = block.branch == 0;
-            about_role |= needed && compares(stage, opener, role);
-            of_others |= needed && ROLES.iter().any(|other| compares(stage, opener, other));
-            if traced.tested(opener, needed) {
+            about_role |= takes(stage, opener, block.branch, role);
+            of_others |= ROLES
+                .iter()
+                .any(|other| takes(stage, opener, block.branch, other));
+            if run.went(opener, needed) {
                 continue;
             }
-            if traced.tested(opener, !needed) {
-                // What another role's messages would have been written by is not missing.
+            if ways.tested(opener, !needed) {
+                // What another role's messages would have been written by is not missing, unless the condition asks for
+                // the text as well.
                 let is_of_others = !about_role && of_others;
-                let rank = (about_role, statement.kind == StatementKind::Print, depth);
-                if !is_of_others && best.as_ref().is_none_or(|(best, _)| *best < rank) {
+                let rank = (
+                    about_role,
+                    !is_of_others,
+                    !is_in_macro(stage, statement),
+                    statement.kind == StatementKind::Print,
+                    depth,
+                );
+                let counts = !is_of_others || stage.reads(opener, names);
+                if counts && best.as_ref().is_none_or(|(best, _)| *best < rank) {
                     best = Some((rank, opener.place.clone()));
                 }
             }
@@ -451,8 +601,8 @@ pub(super) fn parted(
     other: &Talk,
     at: usize,
 ) -> Option<SourceRange> {
-    let first = written(stage, one, at)?;
-    let Some(second) = written(stage, other, at) else {
+    let first = written_outside(stage, one, at)?;
+    let Some(second) = written_outside(stage, other, at) else {
         return Some(first);
     };
     let program = &stage.program;
@@ -489,7 +639,7 @@ pub(super) fn parted(
     let differs = |opener: &&&Statement| {
         let outcomes = traces
             .each_ref()
-            .map(|traced| [true, false].map(|way| traced.tested(opener, way)));
+            .map(|traced| [true, false].map(|way| traced.ways.tested(opener, way)));
         outcomes[0] != outcomes[1]
     };
     let all: Vec<&Statement> = own.iter().chain(&others).copied().collect();
@@ -499,9 +649,15 @@ pub(super) fn parted(
         uses.any(|used| used.is_chosen)
     };
     let writers = [a, b];
-    let deciding = all.iter().find(differs);
+    // Conditions on roles differ wherever there is one more message.
+    let is_of_role = |opener: &&&Statement| ROLES.iter().any(|role| compares(stage, opener, role));
+    let deciding = all
+        .iter()
+        .filter(differs)
+        .find(|opener| !is_of_role(opener));
     let deciding = deciding
         .or_else(|| writers.iter().find(chooses))
+        .or_else(|| all.iter().find(differs))
         .or(all.first());
     deciding.map(|opener| opener.place.clone()).or(Some(first))
 }

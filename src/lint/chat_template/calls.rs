@@ -1,9 +1,9 @@
 //! Calls and results, and what a template leaves out of them.
 
-use crate::analysis::probe::with;
+use crate::analysis::probe::{call, with};
 use crate::chat_template::program::{StatementKind, What};
 use crate::lint::{Level, Lint};
-use crate::value::Value;
+use crate::value::{Object, Value};
 
 use super::blame;
 use super::dropped::{lost, lost_in_any_letters};
@@ -69,7 +69,9 @@ fn calls(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
             ("upo", _) => blame::picking(stage, &["tool_calls"]),
             _ => None,
         };
-        let place = place.or_else(|| blame::dropped(stage, &talk, &word.text, &keys, "assistant"));
+        let place = place
+            .or_else(|| blame::idle_loop(stage, &talk, &["tool_calls"]))
+            .or_else(|| blame::dropped(stage, &talk, &word.text, &keys, "assistant"));
         report.add(
             Fault::new(
                 Lint::CallDropped,
@@ -81,10 +83,67 @@ fn calls(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
             .at(place)
             .shown_by(&talk),
         );
-        if level > Level::Note {
+        // Where not even one call is written, the rest follows.
+        if shape == "uco" {
             return;
         }
     }
+    calls_of_one_tool(stage, report);
+}
+
+/// Two calls of one tool are two calls.
+fn calls_of_one_tool(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
+    let writer = &stage.writer;
+    let arguments = |number: usize| {
+        let (key, value) = (writer.word("key", 1), writer.word("Value", number));
+        writer.arguments(Object::from_iter([(key.as_str(), value.as_str())]))
+    };
+    let named = writer.word("lookup", 1);
+    let calls = [1, 2].map(|number| call(&writer.id(number), &named, arguments(number)));
+    let talk = stage
+        .talk("upo")
+        .changed(1, |turn| with(turn, "tool_calls", calls.to_vec()));
+    let is_lost = |talk: &Talk| {
+        let text = stage.text(talk)?;
+        lost(&text, talk.words_of(WordKind::Value)).cloned()
+    };
+    if is_lost(&stage.talk("upo")).is_some() {
+        return;
+    }
+    let Some(word) = is_lost(&talk) else {
+        return;
+    };
+    report.add(
+        Fault::new(
+            Lint::CallDropped,
+            format!(
+                "one of two calls of the same tool is not rendered: its arguments are missing ({})",
+                word.text
+            ),
+            "write all calls: `{% for call in message.tool_calls %}`, without `| unique`",
+        )
+        .level(Level::Warning)
+        .at(blame::picking(stage, &["tool_calls"]))
+        .shown_by(&talk),
+    );
+}
+
+/// A conversation whose results say nothing of the tool's name.
+pub(super) fn nameless_result(stage: &Stage<'_>, shape: &str) -> Talk {
+    let mut talk = stage.talk(shape).prompt();
+    for message in &mut talk.messages {
+        if let (Some("tool"), Value::Object(object)) = (
+            message
+                .get("role")
+                .and_then(Value::as_str)
+                .map(str::to_owned)
+                .as_deref(),
+            message,
+        ) {
+            object.remove("name");
+        }
+    }
+    talk
 }
 
 /// An argument that is there, in other letters.
@@ -157,14 +216,21 @@ fn no_calls(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
     );
 }
 
+/// A result as most callers hand it over.
+const NAMELESS: &str = "a tool's result that does not name the tool";
+
 fn results(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
     for (shape, what) in [
         ("uco", "a tool's result"),
+        ("uco", NAMELESS),
         ("ucot", "a tool's result that has been answered"),
         ("upo", "one of two results"),
         ("ucoco", "the result of an earlier call"),
     ] {
-        let talk = stage.talk(shape).prompt();
+        let talk = match what {
+            NAMELESS => nameless_result(stage, shape),
+            _ => stage.talk(shape).prompt(),
+        };
         let Some(text) = stage.text(&talk) else {
             continue;
         };

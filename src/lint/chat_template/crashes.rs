@@ -177,6 +177,12 @@ fn arguments(stage: &Stage<'_>) -> Vec<Case> {
             "an argument that is a list",
             "put `| tojson` behind values, which takes all kinds of them",
         ),
+        (
+            Value::Null,
+            Level::Note,
+            "arguments that are null",
+            "some servers hand over null where there are none: `{{ (arguments or {}) | tojson }}`",
+        ),
     ];
     let cases = cases.into_iter().map(|(given, level, what, remedy)| {
         let given = match (writer.form.arguments_as_text, given) {
@@ -241,9 +247,8 @@ fn results(stage: &Stage<'_>) -> Vec<Case> {
 }
 
 fn tools(stage: &Stage<'_>) -> Vec<Case> {
-    let writer = &stage.writer;
     let mut plain = stage.talk("u").prompt();
-    plain.tools = vec![writer.tool(1)];
+    plain.tools = vec![stage.writer.tool(1)];
     if stage.text(&plain).is_none() {
         return vec![Case {
             lint: Lint::ToolsCrash,
@@ -253,6 +258,21 @@ fn tools(stage: &Stage<'_>) -> Vec<Case> {
             remedy: "write the tools with `| tojson`; behind `map` and `select`, put `| list` before it",
         }];
     }
+    let cases = sparse_tools(stage).into_iter().map(|(talk, what)| Case {
+        lint: Lint::ToolsCrash,
+        level: Level::Warning,
+        talk,
+        what: format!("a tool {what}"),
+        remedy: "only the name of a tool is certain: test the rest with `is defined`, or write \
+                 the whole of it with `| tojson`",
+    });
+    cases.collect()
+}
+
+/// Questions with a tool that lacks something, or has it in another form, and what that is.
+pub(super) fn sparse_tools(stage: &Stage<'_>) -> Vec<(Talk, &'static str)> {
+    let writer = &stage.writer;
+    let plain = stage.talk("u").prompt();
     let function = |members: Object| {
         let mut function = Object::from_iter([("name", writer.word("lookup", 1))]);
         function.extend(members);
@@ -307,17 +327,10 @@ fn tools(stage: &Stage<'_>) -> Vec<Case> {
             "with a list of anything as a parameter",
         ),
     ];
-    let cases = cases.into_iter().map(|(tool, what)| {
+    let talks = cases.into_iter().map(|(tool, what)| {
         let mut talk = plain.clone();
         talk.tools = vec![tool.into()];
-        Case {
-            lint: Lint::ToolsCrash,
-            level: Level::Warning,
-            talk,
-            what: format!("a tool {what}"),
-            remedy: "only the name of a tool is certain: test the rest with `is defined`, or write \
-                     the whole of it with `| tojson`",
-        }
+        (talk, what)
     });
-    cases.collect()
+    talks.collect()
 }

@@ -27,6 +27,9 @@ pub(super) fn lost<'w>(text: &str, words: impl Iterator<Item = &'w Word>) -> Opt
     words.into_iter().find(|word| !text.contains(&word.text))
 }
 
+/// A system's message and a question, with a tool on offer.
+const OFFERED: &str = "su with a tool";
+
 /// Texts of users, systems and the assistant.
 fn messages(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
     for (shape, kind, role, lint, level) in [
@@ -36,6 +39,27 @@ fn messages(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
             "system",
             Lint::MessageDropped,
             Level::Warning,
+        ),
+        (
+            OFFERED,
+            WordKind::System,
+            "system",
+            Lint::MessageDropped,
+            Level::Warning,
+        ),
+        (
+            "su",
+            WordKind::Question,
+            "user",
+            Lint::MessageDropped,
+            Level::Error,
+        ),
+        (
+            "ur",
+            WordKind::Answer,
+            "assistant",
+            Lint::MessageDropped,
+            Level::Error,
         ),
         (
             "u",
@@ -80,7 +104,14 @@ fn messages(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
             Level::Error,
         ),
     ] {
-        let talk = stage.talk(shape).prompt();
+        let talk = match shape {
+            OFFERED => {
+                let mut talk = stage.talk("su").prompt();
+                talk.tools = vec![stage.writer.tool(1)];
+                talk
+            }
+            _ => stage.talk(shape).prompt(),
+        };
         let Some(text) = stage.text(&talk) else {
             continue;
         };
@@ -210,7 +241,11 @@ fn tools(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
         let place = match key {
             "tools" if text.contains(&parts[0].0) => blame::picking(stage, &[key]),
             "tools" => None,
-            _ => named.and_then(|at| blame::written(stage, &talk, at)),
+            _ => named.and_then(|at| {
+                let name = writer.word("lookup", 1);
+                blame::first(stage, &talk, |text| text.contains(&name))
+                    .or_else(|| blame::written(stage, &talk, at))
+            }),
         };
         let place = place.or_else(|| blame::dropped(stage, &talk, &word, &[key], "system"));
         report.add(

@@ -252,7 +252,9 @@ fn features_of<'p>(program: &'p Program, what: &'p What) -> Vec<Feature<'p>> {
                 .chain(letters)
                 .collect()
         }
-        What::Variable(_) | What::Key(_) | What::Part | What::Comparison(_) => Vec::new(),
+        What::Variable(_) | What::Key(_) | What::Part | What::Slice | What::Comparison(_) => {
+            Vec::new()
+        }
     }
 }
 

@@ -220,8 +220,8 @@ pub(super) fn without_effect(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
         let is_reached = |statement: &Statement| {
             let given = |talk: &Talk| talk.clone().with_variable(&name, true);
             talks.iter().any(|talk| {
-                blame::reaches(stage, &stage.trace(talk), statement)
-                    || blame::reaches(stage, &stage.trace(&given(talk)), statement)
+                blame::reaches(stage, &stage.trace(talk).ways, statement)
+                    || blame::reaches(stage, &stage.trace(&given(talk)).ways, statement)
             })
         };
         if !readers.iter().all(|statement| is_reached(statement)) {

@@ -5,11 +5,11 @@ use crate::analysis::probe::{in_parts, with};
 use crate::chat_template::program::What;
 use crate::json;
 use crate::lint::{Level, Lint};
-use crate::value::{Object, Value};
+use crate::value::{Object, Value, object};
 
 use super::blame::{self, SourceRange};
 use super::stage::Stage;
-use super::talk::Talk;
+use super::talk::{Talk, Writer};
 use super::{Fault, Report};
 
 pub(super) fn check(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
@@ -58,6 +58,10 @@ fn none(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
         Lint::NonePrinted.level(),
     ));
     talks.push((stage.talk("ucot"), "is there", Lint::NonePrinted.level()));
+    let sparse = super::crashes::sparse_tools(stage).into_iter();
+    talks.extend(sparse.map(|(talk, _)| (talk, "is there", Lint::NonePrinted.level())));
+    let nameless = super::calls::nameless_result(stage, "uco");
+    talks.push((nameless, "is there", Lint::NonePrinted.level()));
     for (talk, content, level) in &talks {
         let Some(text) = stage.text(talk) else {
             continue;
@@ -267,67 +271,77 @@ fn nested(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
     if plain.contains(&format!("'{}'", writer.word("Value", 1))) {
         return;
     }
-    let talk = talk_of(object(&inner, value));
-    let sign = format!("{{'{inner}'");
-    let found = stage.text(&talk).and_then(|text| text.find(&sign));
-    let Some((at, place)) = found.zip(blame::origin(stage, &talk, &sign)) else {
-        return;
-    };
-    report.add(
-        Fault::new(
-            Lint::PythonPrinted,
-            "an argument that is an object is printed as Python shows it, not as JSON",
-            "put `| tojson` behind values that are no texts: `{{ value if value is string else value | tojson }}`",
-        )
-        .at(place)
-        .shown_by(&talk)
-        .marked(at..at + sign.len()),
-    );
+    // Some models were trained to write `True`.
+    let (value_sign, usual) = (format!("['{}'", writer.word("Value", 1)), Level::Warning);
+    let list = Value::from_iter([value.clone()]);
+    let kinds = [
+        (
+            object(&inner, value),
+            format!("{{'{inner}'"),
+            "an object",
+            usual,
+        ),
+        (list, value_sign, "a list", usual),
+        (true.into(), "True".to_owned(), "a boolean", Level::Note),
+        (Value::Null, "None".to_owned(), "null", Level::Note),
+    ];
+    // So are calls that are written as Python has them.
+    let is_keyword = plain.contains(&format!("{key}="));
+    for (argument, sign, what, level) in kinds {
+        if is_keyword && level == Level::Note {
+            continue;
+        }
+        let talk = talk_of(argument);
+        let count = |text: &str| text.matches(&sign).count();
+        let text = stage.text(&talk).filter(|text| count(text) > count(&plain));
+        let Some((text, place)) = text.zip(blame::origin(stage, &talk, &sign)) else {
+            continue;
+        };
+        let at = text.rfind(&sign).unwrap_or_default();
+        report.add(
+            Fault::new(
+                Lint::PythonPrinted,
+                format!("an argument that is {what} is printed as Python shows it, not as JSON"),
+                "put `| tojson` behind values that are no texts: `{{ value if value is string else value | tojson }}`",
+            )
+            .level(level)
+            .at(place)
+            .shown_by(&talk)
+            .marked(at..at + sign.len()),
+        );
+    }
 }
 
 /// What HTML and JavaScript have other signs for.
 const SIGNS: &str = "<&>\"'";
+/// What the first of them becomes.
+const FIRST_ESCAPES: [&str; 2] = ["&lt;", "\\u003c"];
 /// What these become.
 const ESCAPES: [&str; 9] = [
     "&lt;", "&amp;", "&gt;", "&#34;", "&quot;", "&#39;", "\\u003c", "\\u0026", "\\u0027",
 ];
 
 fn escaped(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
-    let with_signs =
-        |text: &Value| Value::from(format!("{}{SIGNS}", text.as_str().unwrap_or_default()));
-    for (shape, as_parts) in [("sutu", false), ("ur", false), ("uco", false), ("u", true)] {
-        let mut talk = stage.talk(shape);
-        for message in &mut talk.messages {
-            for key in ["content", "reasoning_content"] {
-                if let Some(text) = message
-                    .get(key)
-                    .filter(|text| text.as_str().is_some_and(|t| !t.is_empty()))
-                {
-                    let text = with_signs(text);
-                    *message = with(std::mem::take(message), key, text);
-                }
-            }
-            if message.get("tool_calls").is_some() {
-                let value = format!("{}{SIGNS}", stage.writer.word("Value", 1));
-                let key = stage.writer.word("key", 1);
-                let arguments = Object::from_iter([(key.as_str(), value)]);
-                let call = stage.writer.call(1, stage.writer.arguments(arguments));
-                *message = with(std::mem::take(message), "tool_calls", vec![call]);
-            }
-            if as_parts {
-                *message = in_parts(message);
-            }
-        }
+    let mut talks = ["sutu", "ur", "uco", "u", "u"].map(|shape| with_signs(stage, shape));
+    let [.., in_form, offering] = &mut talks;
+    in_form
+        .messages
+        .iter_mut()
+        .for_each(|message| *message = in_parts(message));
+    offering.tools = vec![described_with(&stage.writer, SIGNS)];
+    for talk in talks {
         let Some(text) = stage.text(&talk) else {
             continue;
         };
         let found = ESCAPES
             .iter()
             .filter_map(|escape| Some((text.find(escape)?, *escape)));
-        let Some((at, escape)) = found.min() else {
-            continue;
-        };
-        let Some(place) = blame::origin(stage, &talk, escape) else {
+        let found = found.min().and_then(|(at, escape)| {
+            let place = blame::origin(stage, &talk, escape)?;
+            Some((at, escape, place))
+        });
+        let Some((at, escape, place)) = found.or_else(|| escaped_by_hand(stage, &talk, &text))
+        else {
             continue;
         };
         report.add(
@@ -342,6 +356,59 @@ fn escaped(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
             .marked(at..at + escape.len()),
         );
     }
+}
+
+/// A conversation in which each text ends with signs.
+fn with_signs(stage: &Stage<'_>, shape: &str) -> Talk {
+    let mut talk = stage.talk(shape);
+    for message in &mut talk.messages {
+        for key in ["content", "reasoning_content"] {
+            let text = message.get(key).and_then(Value::as_str);
+            if let Some(text) = text.filter(|text| !text.is_empty()) {
+                let text = format!("{text}{SIGNS}");
+                *message = with(std::mem::take(message), key, text);
+            }
+        }
+        if message.get("tool_calls").is_some() {
+            let value = format!("{}{SIGNS}", stage.writer.word("Value", 1));
+            let key = stage.writer.word("key", 1);
+            let arguments = Object::from_iter([(key.as_str(), value)]);
+            let call = stage.writer.call(1, stage.writer.arguments(arguments));
+            *message = with(std::mem::take(message), "tool_calls", vec![call]);
+        }
+    }
+    talk
+}
+
+/// What a template makes of the first sign behind a word by itself, such as with `replace('<', '&lt;')`.
+fn escaped_by_hand(
+    stage: &Stage<'_>,
+    talk: &Talk,
+    text: &str,
+) -> Option<(usize, &'static str, SourceRange)> {
+    let mut of_words = talk
+        .words
+        .iter()
+        .flat_map(|word| FIRST_ESCAPES.map(|escape| (format!("{}{escape}", word.text), escape)));
+    of_words.find_map(|(made, escape)| {
+        let at = text.find(&made)? + made.len() - escape.len();
+        let place = blame::first(stage, talk, |text| text.contains(&made))
+            .or_else(|| blame::written(stage, talk, at))?;
+        Some((at, escape, place))
+    })
+}
+
+/// A tool whose descriptions end with some signs.
+fn described_with(writer: &Writer, signs: &str) -> Value {
+    let word = |stem: &str| format!("{}{signs}", writer.word(stem, 1));
+    let meaning = object! {"type": "string", "description": word("Meaning")};
+    let properties = Object::from_iter([(writer.word("key", 1).as_str(), meaning)]);
+    let function = object! {
+        "name": writer.word("lookup", 1),
+        "description": word("Description"),
+        "parameters": object! {"type": "object", "properties": properties},
+    };
+    object! {"type": "function", "function": function}.into()
 }
 
 /// Arguments and tools that are JSON within a string of JSON.

@@ -1,8 +1,8 @@
 //! Whether a prompt is the beginning of the turn that it asks for, and whether turns end.
 
-use crate::chat_template::program::StatementKind;
+use crate::chat_template::program::{Statement, StatementKind};
 use crate::lint::{Level, Lint};
-use crate::markers::{common_prefix, is_pair, markers, pieces, same_end};
+use crate::markers::{boundary, common_prefix, is_pair, markers, pieces, same_end};
 
 use super::blame;
 use super::stage::Stage;
@@ -96,7 +96,12 @@ fn kept(stage: &Stage<'_>, report: &mut Report<'_, '_>, shape: &str) {
         return;
     };
     if shared < asked.len().min(prompt.len()) && shared + 1 < asked.len() {
-        // The question itself is rendered otherwise: that is another fault.
+        let what = if shape == "u" {
+            "a question"
+        } else {
+            "a result"
+        };
+        question_changed(stage, report, what, [&talk, &spoken], shared);
         return;
     }
     let shown = |text: &str| {
@@ -121,6 +126,33 @@ fn kept(stage: &Stage<'_>, report: &mut Report<'_, '_>, shape: &str) {
         .at(blame::written(stage, &talk, shared.min(prompt.len().saturating_sub(1))))
         .shown_by(&spoken)
         .marked(shared..text.len().min(shared + spoken_text.len())),
+    );
+}
+
+/// What was asked is rendered otherwise once it is answered.
+fn question_changed(
+    stage: &Stage<'_>,
+    report: &mut Report<'_, '_>,
+    what: &str,
+    [talk, spoken]: [&Talk; 2],
+    shared: usize,
+) {
+    let outcomes = [talk, spoken].map(|talk| stage.text(talk).unwrap_or_default());
+    let [was, is] = outcomes.each_ref().map(|text| {
+        let at = boundary(text, shared);
+        text[at..].chars().take(24).collect::<String>()
+    });
+    let at = boundary(&outcomes[1], shared);
+    report.add(
+        Fault::new(
+            Lint::PromptNotKept,
+            format!("{what} is rendered otherwise once it is answered: {was:?} becomes {is:?}"),
+            "write nothing in a turn that depends on what follows it, such as `loop.last`: the model answered another \
+             prompt than training sees, and no cache holds",
+        )
+        .at(blame::parted(stage, talk, spoken, shared))
+        .shown_by(spoken)
+        .marked(at..at + is.len()),
     );
 }
 
@@ -208,6 +240,11 @@ fn ended(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
         return;
     }
     if !end.is_empty() {
+        let around = condition_around(stage, &talk, answer + lengths[1]);
+        let place = match around {
+            Some((_, opener)) => Some(opener.place.clone()),
+            None => blame::written(stage, &talk, last),
+        };
         report.add(
             Fault::new(
                 Lint::TurnNotEnded,
@@ -216,7 +253,7 @@ fn ended(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
                  teaches the model not to stop there",
             )
             .level(Level::Note)
-            .at(blame::written(stage, &talk, last))
+            .at(place)
             .shown_by(&talk)
             .marked(text.len()..text.len()),
         );
@@ -268,7 +305,7 @@ fn calls_ended(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
         && !call_end.trim().is_empty()
         && (between.starts_with(call_end.trim_end()) || closes_calls());
     if !text_end.trim().is_empty() && !call_end.contains(text_end.trim()) && is_bare {
-        let place = unwritten_end(stage, &talk).or_else(|| {
+        let place = unwritten_end(stage, &talk, text_end.trim()).or_else(|| {
             let last = text.len().saturating_sub(1);
             blame::written(stage, &talk, last)
         });
@@ -286,18 +323,40 @@ fn calls_ended(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
 }
 
 /// The condition that keeps what ends a turn with a text from ending one with a call, if it stands around nothing else.
-fn unwritten_end(stage: &Stage<'_>, talk: &Talk) -> Option<blame::SourceRange> {
-    let ended = stage.talk("ut");
-    let last = stage.text(&ended)?.len().checked_sub(1)?;
-    let place = blame::written(stage, &ended, last)?;
-    let writer = stage.program.at(&place)?;
+fn unwritten_end(stage: &Stage<'_>, talk: &Talk, end: &str) -> Option<blame::SourceRange> {
+    let ways = &stage.trace(talk).ways;
+    // Once a result follows, it may be written.
+    ["ut", "uco"].into_iter().find_map(|shape| {
+        let ended = stage.talk(shape);
+        let text = stage.text(&ended)?;
+        let at = match shape {
+            "ut" => text.len().checked_sub(1)?,
+            _ => {
+                let value = &ended.words_of(WordKind::Value).next()?.text;
+                let result = text.find(&ended.words_of(WordKind::Result).next()?.text)?;
+                let from = text[..result].rfind(value)? + value.len();
+                from + text[from..result].find(end)?
+            }
+        };
+        let (writer, opener) = condition_around(stage, &ended, at)?;
+        (!blame::reaches(stage, ways, writer)).then(|| opener.place.clone())
+    })
+}
+
+/// What wrote a place of a rendering, and the condition around it, if that stands around nothing that says anything.
+fn condition_around<'s>(
+    stage: &'s Stage<'_>,
+    talk: &Talk,
+    at: usize,
+) -> Option<(&'s Statement, &'s Statement)> {
+    let writer = stage
+        .program
+        .at(&blame::written_outside(stage, talk, at)?)?;
     let block = stage.program.around(writer).next()?;
     let opener = &stage.program.statements[block.opened_by];
     let body = stage.program.within(opener, block.branch);
-    let keeps = opener.kind == StatementKind::If
-        && !body
-            .iter()
-            .any(|statement| stage.may_read(statement, &["content"]))
-        && !blame::reaches(stage, &stage.trace(talk), writer);
-    keeps.then(|| opener.place.clone())
+    let says = body
+        .iter()
+        .any(|statement| stage.may_read(statement, &["content"]));
+    (opener.kind == StatementKind::If && !says).then_some((writer, opener))
 }

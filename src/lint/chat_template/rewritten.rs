@@ -50,10 +50,10 @@ fn texts(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
                 .changed(number, |message| with(message, "content", said))
         };
         // What is quoted as JSON comes out otherwise, and is meant to.
-        let said = format!("{word}: A  b, C\u{e9}\n\n\t- D {word}");
+        let said = format!("{word}: A  <b> & C\u{e9}\n\n\t- D {word}");
         let talk = talk_of(&said);
         let is_json =
-            |text: &str| text.contains(&format!("{word}: A  b, C\u{e9}\\n\\n\\t- D {word}"));
+            |text: &str| text.contains(&format!("{word}: A  <b> & C\u{e9}\\n\\n\\t- D {word}"));
         match stage.text(&talk) {
             Some(text) if !text.contains(&said) && !is_json(&text) => {
                 let at = text.find(&word).unwrap_or_default();
@@ -199,6 +199,34 @@ fn arguments(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
                 "write values with `| tojson`, not between quotes of the template",
             )
             .at(blame::written(stage, &talk, at))
+            .shown_by(&talk)
+            .marked(at..at + value.len()),
+        );
+    }
+    let lines = format!("{value} \"q\" A\nend{value}");
+    let talk = talk_of(entries(&[(&late, lines.as_str().into())]));
+    let text = stage.text(&talk).unwrap_or_default();
+    // In quotes, line ends are escaped, as quotes are, or as Python does.
+    let escaped = format!("{value} \\\"q\\\" A");
+    let (bare, after) = (format!("{value} \"q\" A"), lines.replace('\n', "\\n"));
+    let in_quotes = |text: &str| {
+        let at = text.find(&value);
+        at.is_some_and(|at| text[..at].ends_with(['"', '\'']))
+    };
+    let is_so = |text: &str| {
+        let is_escaped =
+            text.contains(&after.replace('"', "\\\"")) || in_quotes(text) && text.contains(&after);
+        (text.contains(&bare) || text.contains(&escaped)) && !text.contains(&lines) && !is_escaped
+    };
+    if is_so(&text) {
+        let at = text.find(&value).unwrap_or_default();
+        report.add(
+            Fault::new(
+                Lint::ArgumentsRewritten,
+                "an argument of several lines comes out changed",
+                "write texts as they are: the model should read its own arguments as it wrote them",
+            )
+            .at(blame::first(stage, &talk, is_so).or_else(|| blame::written(stage, &talk, at)))
             .shown_by(&talk)
             .marked(at..at + value.len()),
         );

@@ -50,19 +50,42 @@ pub(super) struct Stage<'t> {
 
 /// A rendering with the steps that were taken.
 pub(super) struct Traced {
-    /// Which ways the conditions of statements went, by where these stand.
-    tested: HashMap<usize, [bool; 2]>,
+    pub(super) ways: Ways,
     pub(super) text: String,
     pub(super) steps: Steps,
     /// What was written by which step; nothing if that is not known.
     pub(super) writings: Vec<Writing>,
 }
 
-impl Traced {
+/// How often the conditions of statements went which way, by where these stand.
+#[derive(Clone, Default)]
+pub(super) struct Ways(HashMap<usize, [usize; 2]>);
+
+impl Ways {
     /// Whether the condition of a statement ever went a way.
     pub(super) fn tested(&self, statement: &Statement, way: bool) -> bool {
-        let ways = self.tested.get(&statement.place.start);
-        ways.is_some_and(|ways| ways[usize::from(way)])
+        let ways = self.0.get(&statement.place.start);
+        ways.is_some_and(|ways| ways[usize::from(way)] > 0)
+    }
+
+    /// Whether the condition of a statement went no way.
+    pub(super) fn is_untested(&self, statement: &Statement) -> bool {
+        let ways = self.0.get(&statement.place.start);
+        ways.is_none_or(|ways| *ways == [0, 0])
+    }
+
+    /// Which they went more often than in another run; nothing if they all went as they do there.
+    pub(super) fn beyond(&self, other: &Ways) -> Option<Ways> {
+        let none = [0, 0];
+        let mut is_any = false;
+        let more = self.0.iter().map(|(place, ways)| {
+            let others = other.0.get(place).unwrap_or(&none);
+            let more = [0, 1].map(|way: usize| ways[way].saturating_sub(others[way]));
+            is_any |= more != none;
+            (*place, more)
+        });
+        let more = Ways(more.collect());
+        is_any.then_some(more)
     }
 }
 
@@ -179,16 +202,16 @@ impl<'t> Stage<'t> {
             Ok(rendering?.text)
         });
         let text = text.unwrap_or_default();
-        let mut tested: HashMap<usize, [bool; 2]> = HashMap::new();
+        let mut ways = Ways::default();
         for step in steps.all() {
             if let Act::Tested(way) = step.act
                 && let Some(statement) = self.program.at(&steps.place(step))
             {
-                tested.entry(statement.place.start).or_default()[usize::from(way)] = true;
+                ways.0.entry(statement.place.start).or_default()[usize::from(way)] += 1;
             }
         }
         let traced = Rc::new(Traced {
-            tested,
+            ways,
             writings: steps.writings(&text),
             steps,
             text,

@@ -75,8 +75,7 @@ fn a_sound_template_has_notes_only() {
 
 #[test]
 fn a_fault_is_found_where_it_is() {
-    let mut missing = Vec::new();
-    for (sound, faulty, expected) in [
+    all_found(&[
         (
             "        {{- message.content or '' }}\n        {%- for",
             "        {{- message.content }}\n        {%- for",
@@ -198,13 +197,115 @@ fn a_fault_is_found_where_it_is() {
             "        {{- message.content | upper }}",
             "warning J034 19:31",
         ),
-    ] {
+    ]);
+}
+
+#[test]
+fn a_fault_that_only_some_conversations_show_is_found() {
+    const OFFERED: &str = "{{- '<|tools|>' + tools | tojson + '<|end|>' }}";
+    const TOOL: &str =
+        "    {%- elif message.role == 'tool' %}\n        {{- message.content or '' }}";
+    const CALLED: &str = "(args if args is string else args | tojson)";
+    all_found(&[
+        // A tool without a description, and a parameter without one.
+        (
+            OFFERED,
+            "{%- for t in tools %}{{- '' ~ t.function.get('description') }}{%- endfor %}{{- tools | tojson }}",
+            "warning J001 2:",
+        ),
+        // A result that does not name its tool.
+        (
+            TOOL,
+            "    {%- elif message.role == 'tool' %}\n        {{- message.get('name') ~ message.content }}",
+            "warning J001 17:",
+        ),
+        (
+            TOOL,
+            "    {%- elif message.role == 'tool' and message.name %}\n        {{- message.content }}\n    {%- elif message.role == 'tool' %}",
+            "error J012 16:",
+        ),
+        // Arguments of an argument's value.
+        (
+            CALLED,
+            "('{\"' + (args | list)[0] + '\": ' ~ (args.values() | list)[0] ~ '}' if args else '{}')",
+            "warning J002 14:",
+        ),
+        (
+            CALLED,
+            "(args | tojson | replace('\\\\n', ' '))",
+            "warning J033 14:",
+        ),
+        // What stands in descriptions, and what is escaped by hand.
+        (
+            OFFERED,
+            "{%- for t in tools %}{{- (t.function.description or '') | e }}{%- endfor %}{{- tools | tojson }}",
+            "warning J003 2:",
+        ),
+        (
+            "        {{- message.content }}",
+            "        {{- message.content | replace('<', '&lt;') }}",
+            "warning J003 19:",
+        ),
+        // A tool beside a system's message, and a question behind one.
+        (
+            "        {{- message.content }}",
+            "        {{- message.content if not (tools and message.role == 'system') }}",
+            "warning J010 19:",
+        ),
+        (
+            "{%- for message in messages %}",
+            "{%- for message in messages[:1] + messages[2:] %}",
+            "error J010",
+        ),
+        // A thought beside an answer.
+        (
+            "        {{- message.content or '' }}\n        {%- for",
+            "        {{- (message.content or '') if not message.reasoning_content }}\n        {%- for",
+            "error J010 10:",
+        ),
+        // Two calls of one tool, and a call beside a text.
+        (
+            "in message.tool_calls or [] %}",
+            "in (message.tool_calls or []) | unique(attribute='function.name') %}",
+            "warning J011 11:",
+        ),
+        (
+            "{%- for call in message.tool_calls or [] %}",
+            "{%- for call in (message.tool_calls or []) if not message.content %}",
+            "error J011 11:",
+        ),
+        (
+            "message.reasoning_content",
+            "message.thought",
+            "note J015 8:",
+        ),
+        // The question itself, once it is answered.
+        (
+            "        {{- message.content }}",
+            "        {{- message.content + (' Think!' if loop.last else '') }}",
+            "warning J021 19:",
+        ),
+        (
+            "tools | tojson",
+            "(tools | map(attribute='function') | string)",
+            "warning J026 2:",
+        ),
+    ]);
+}
+
+/// Each fault is found at its place, be that only the line.
+fn all_found(cases: &[(&str, &str, &str)]) {
+    let mut missing = Vec::new();
+    for (sound, faulty, expected) in cases {
         assert!(SOUND.contains(sound), "{sound}");
-        let jinja = SOUND.replacen(sound, faulty, 1);
+        let jinja = SOUND.replace(sound, faulty);
         let found = found(&jinja);
-        let is_found = found
-            .iter()
-            .any(|line| line == expected || line.starts_with(&format!("{expected} ")));
+        let is_found = found.iter().any(|line| {
+            let rest = line.strip_prefix(expected);
+            rest.is_some_and(|rest| {
+                rest.is_empty() || expected.ends_with(':') || rest.starts_with(' ')
+            })
+        });
         if !is_found {
             missing.push(format!("{faulty}: {expected} is not among {found:?}"));
         }
@@ -250,7 +351,7 @@ fn what_is_written_is_known_step_by_step() {
         .writings(&text)
         .iter()
         .map(|writing| {
-            let place = steps.place(&steps.all()[writing.step]);
+            let place = steps.place(&steps.all()[writing.steps[writing.steps.len() - 1]]);
             (&text[writing.range.clone()], &template.jinja[place])
         })
         .collect();

@@ -2,6 +2,7 @@
 
 use crate::analysis::probe::with;
 use crate::chat_template::REASONING_KEYS;
+use crate::chat_template::program::{StatementKind, What};
 use crate::lint::{Level, Lint};
 use crate::markers::{is_marker, pieces};
 use crate::value::{Value, object};
@@ -107,9 +108,10 @@ fn takes_thoughts_as_parts(stage: &Stage<'_>) -> bool {
         let text = object! {"type": "text", "text": stage.writer.word("Answer", 1)};
         with(turn, "content", Value::from_iter([thinking, text]))
     });
-    stage
-        .text(&talk)
-        .is_some_and(|text| text.contains(&thought) && !text.contains("'type'"))
+    stage.text(&talk).is_some_and(|text| {
+        let is_quoted = text.contains("'type'") || text.contains("\"type\"");
+        text.contains(&thought) && !is_quoted
+    })
 }
 
 /// A talk with its thought under one name only.
@@ -132,6 +134,9 @@ fn thinking_as(stage: &Stage<'_>, shape: &str, name: &str) -> Talk {
 
 fn thoughts(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
     let names = thought_names(stage);
+    if names.is_empty() && !stage.reads_keys(&REASONING_KEYS) && !takes_thoughts_as_parts(stage) {
+        under_another_name(stage, report);
+    }
     if names.is_empty() && (!stage.reads_keys(&REASONING_KEYS) || takes_thoughts_as_parts(stage)) {
         return;
     }
@@ -190,6 +195,36 @@ fn thoughts(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
             )
             .at(stage.readers(&names).next().map(|statement| statement.place.clone()))
             .shown_by(&talk),
+        );
+    }
+}
+
+/// Thoughts that are written from under a key that nobody hands over.
+fn under_another_name(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
+    let written =
+        stage.program.statements.iter().filter(|statement| {
+            matches!(statement.kind, StatementKind::Print | StatementKind::Set(_))
+        });
+    let mut uses = written.flat_map(|statement| stage.program.uses_of(statement));
+    let speaks = |name: &str| {
+        ["think", "thought", "reason"]
+            .iter()
+            .any(|word| name.contains(word))
+    };
+    let found = uses.find_map(|used| match &used.what {
+        What::Key(name) if speaks(name) && !stage.program.own_names.contains(name) => {
+            Some((name, used.place.clone()))
+        }
+        _ => None,
+    });
+    if let Some((name, place)) = found {
+        report.add(
+            Fault::new(
+                Lint::ThoughtNameUnseen,
+                format!("thoughts are read under `{name}`, where nobody hands them over"),
+                "read `message.reasoning_content or message.reasoning or message.thinking`",
+            )
+            .at(place),
         );
     }
 }
