@@ -5,11 +5,11 @@ use crate::chat_template::program::{StatementKind, What};
 use crate::lint::{Level, Lint};
 use crate::value::{Object, Value};
 
-use super::blame;
 use super::dropped::{lost, lost_in_any_letters};
 use super::stage::Stage;
 use super::talk::{Talk, Word, WordKind};
 use super::{Fault, Report};
+use super::{blame, lost};
 
 pub(super) fn check(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
     if stage.takes_calls {
@@ -71,7 +71,7 @@ fn calls(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
         };
         let place = place
             .or_else(|| blame::idle_loop(stage, &talk, &["tool_calls"]))
-            .or_else(|| blame::dropped(stage, &talk, &word.text, &keys, "assistant"));
+            .or_else(|| lost::dropped(stage, &talk, &word.text, &keys, "assistant"));
         report.add(
             Fault::new(
                 Lint::CallDropped,
@@ -195,7 +195,7 @@ fn no_calls(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
     };
     // A loop that is come to and never gone through, or else what keeps the template from it.
     let place = blame::idle_loop(stage, &talk, &["tool_calls"]).or_else(|| {
-        blame::dropped(
+        lost::dropped(
             stage,
             &talk,
             &word.text,
@@ -243,7 +243,7 @@ fn results(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
                 format!("{what} is not rendered: {} is missing", word.text),
                 "give messages whose role is `tool` a branch that writes `message.content`",
             )
-            .at(blame::dropped(
+            .at(lost::dropped(
                 stage,
                 &talk,
                 &word.text,
@@ -274,7 +274,7 @@ fn beside_calls(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
                 "write `message.content` before the calls; where the format has no place for it, say so to those who \
                  train on such turns",
             )
-            .at(blame::dropped(stage, &talk, &word.text, &["content"], "assistant"))
+            .at(lost::dropped(stage, &talk, &word.text, &["content"], "assistant"))
             .shown_by(&talk),
         );
         return;

@@ -2,10 +2,10 @@
 
 use crate::lint::{Level, Lint};
 
-use super::blame;
 use super::stage::Stage;
 use super::talk::{Word, WordKind};
 use super::{Fault, Report};
+use super::{blame, lost};
 
 pub(super) fn check(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
     messages(stage, report);
@@ -118,7 +118,7 @@ fn messages(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
         let Some(word) = lost_in_any_letters(&text, talk.words_of(kind)) else {
             continue;
         };
-        let place = blame::dropped(stage, &talk, &word.text, &["content"], role);
+        let place = lost::dropped(stage, &talk, &word.text, &["content"], role);
         let whose = match role {
             "system" => "the system's message",
             "user" => "a user's message",
@@ -224,7 +224,7 @@ fn tools(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
                 )
                 .level(Level::Note)
                 .at(
-                    blame::dropped(stage, &talk, &parts[0].0, &["tools"], "system")
+                    lost::dropped(stage, &talk, &parts[0].0, &["tools"], "system")
                         .unwrap_or(reader.place.clone()),
                 )
                 .shown_by(&talk),
@@ -247,7 +247,7 @@ fn tools(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
                     .or_else(|| blame::written(stage, &talk, at))
             }),
         };
-        let place = place.or_else(|| blame::dropped(stage, &talk, &word, &[key], "system"));
+        let place = place.or_else(|| lost::dropped(stage, &talk, &word, &[key], "system"));
         report.add(
             Fault::new(
                 Lint::ToolDropped,

@@ -9,6 +9,7 @@ mod crashes;
 mod dropped;
 mod elsewhere;
 mod engines;
+mod lost;
 mod names;
 mod prefix;
 mod printed;

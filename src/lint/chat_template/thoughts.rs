@@ -7,10 +7,10 @@ use crate::lint::{Level, Lint};
 use crate::markers::{is_marker, pieces};
 use crate::value::{Value, object};
 
-use super::blame;
 use super::stage::Stage;
 use super::talk::{Talk, WordKind};
 use super::{Fault, Report};
+use super::{blame, lost};
 
 pub(super) fn check(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
     thoughts(stage, report);
@@ -172,7 +172,7 @@ fn thoughts(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
                  and so that the model still has them when a result comes in",
             )
             .level(level)
-            .at(blame::dropped(stage, &thinking, &word.text, &REASONING_KEYS, "assistant"))
+            .at(lost::dropped(stage, &thinking, &word.text, &REASONING_KEYS, "assistant"))
             .shown_by(&talk),
         );
     }
