@@ -11,6 +11,7 @@ mod values;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use unjinja::Value;
@@ -32,7 +33,13 @@ fn check<'py>(
     let mut options = CheckOptions::default();
     options.filter = filter;
     options.seed = seed.unwrap_or(options.seed);
-    let report = interruptible(py, move || unjinja::check::check(&paths, &options))?;
+    let found = unjinja::check::find(&paths);
+    if found.is_empty() {
+        return Err(PyValueError::new_err(
+            "there is no fixture in `paths`: name files, or folders with files that end in `.fixture.yaml`",
+        ));
+    }
+    let report = interruptible(py, move || unjinja::check::check(&found, &options))?;
     to_python(py, &report.explain_to_value(errors::argument_name))
 }
 

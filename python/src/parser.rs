@@ -99,6 +99,12 @@ pub(crate) fn template_of(template: &Bound<'_, PyAny>) -> PyResult<ResponseTempl
         let text = text.to_cow()?;
         return ResponseTemplate::from_json(&text).map_err(fail);
     }
+    // A derivation, or what was ported.
+    if let Ok(derived) = template.getattr("template")
+        && derived.is_instance_of::<PyDict>()
+    {
+        return template_of(&derived);
+    }
     let value =
         from_python(template).map_err(|error| match error.is_instance_of::<PyTypeError>(py) {
             true => ErrorKind::Template

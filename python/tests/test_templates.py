@@ -166,6 +166,19 @@ def test_fixtures_are_checked():
     assert report["passed"] > 5 and report["failed"] == report["unreadable"] == 0
 
 
+def test_fixtures_are_found_in_folders(tmp_path):
+    report = unjinja.check([ROOT / "derived"])
+    assert report["passed"] > 100 and report["failed"] == report["unreadable"] == 0
+    with pytest.raises(ValueError, match="no fixture"):
+        unjinja.check([tmp_path])
+
+
+def test_a_derivation_is_a_template_too(jinja):
+    derived = unjinja.derive(jinja)
+    output = derived.template["start_anchor"] + "Hello!"
+    assert unjinja.parse_response(output, derived) == unjinja.parse_response(output, derived.template)
+
+
 def test_schemas_are_converted():
     schema = {
         "type": "object",

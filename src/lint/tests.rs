@@ -118,8 +118,9 @@ fn each_page_shows_what_is_reported_and_what_is_not() {
             let found = found.filter(|&found| found == lint || found != Lint::NotPortable);
             found.collect::<Vec<Lint>>()
         };
-        assert_eq!(found(reported), [lint], "{}", lint.code());
-        assert_eq!(found(not_reported), [], "{}", lint.code());
+        let shows = "the page's first example must show this fault alone, and the second none";
+        assert_eq!(found(reported), [lint], "{}: {shows}", lint.code());
+        assert_eq!(found(not_reported), [], "{}: {shows}", lint.code());
         let after = |title: &str| page.split(title).nth(1).unwrap_or_default();
         assert_eq!(blocks(after("## Reported"), "json").len(), 2);
         assert_eq!(blocks(after("## Not reported"), "json").len(), 1);

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use insta::assert_snapshot;
+use unjinja::response::Language;
 use unjinja::{Diagnostic, ResponseTemplate, Value, json};
 
 use crate::schema::changes::changed;
@@ -38,6 +39,40 @@ fn json_files(folder: &str) -> Vec<PathBuf> {
     assert!(!files.is_empty(), "{folder} has no JSON files");
     files.sort();
     files
+}
+
+#[test]
+fn each_parser_and_each_version_of_the_language_is_documented() {
+    let text = |path: &str| {
+        let text = fs::read_to_string(project().join(path));
+        text.unwrap_or_else(|error| panic!("{path}: {error}"))
+    };
+    let schema = json::read(TEMPLATES).expect("the schema is JSON");
+    let parsers = schema.pointer("/$defs/parser_name/enum");
+    let parsers = parsers
+        .and_then(Value::as_array)
+        .expect("the schema has the names");
+    let (page, dictionary) = (
+        text("docs/response-templates.md"),
+        text("fuzz/dict/template.dict"),
+    );
+    for parser in parsers.iter().filter_map(Value::as_str) {
+        assert!(
+            page.contains(&format!("`{parser}`")),
+            "docs/response-templates.md lacks `{parser}`"
+        );
+        assert!(
+            dictionary.contains(&format!("\\\"{parser}\\\"")),
+            "fuzz/dict/template.dict lacks {parser}"
+        );
+    }
+    let versions = text("COMPATIBILITY.md");
+    for language in Language::all() {
+        assert!(
+            versions.contains(&format!("| {language} |")),
+            "COMPATIBILITY.md lacks {language}"
+        );
+    }
 }
 
 /// The templates that people see, each with its name.

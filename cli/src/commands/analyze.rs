@@ -22,8 +22,8 @@ use super::{Failure, output};
   For programs, such as jq; `unjinja schema format` describes the key `format`:
     unjinja analyze model/ --format json | jq .format.ways
 
-The lines at `ways` show how the parts of a turn follow each other, lined up from renderings: fixed
-texts in backquotes, and in capitals what is a different text each time.
+The lines at `ways` show how the parts of a turn follow each other, lined up from renderings:
+fixed texts in backquotes, and in capitals what is a different text each time.
 
 A finding that was seen in a rendering is certain. One marked `inferred` is never rendered, but a
 prompt begins it or the template cuts it out; one marked `guessed` shows only in instructions or

@@ -37,15 +37,16 @@ const SHOWN: usize = 2;
   From the schema alone, for texts that are read while they stream:
     unjinja convert response_schema.json --streaming
 
-Where there is a chat template, the response template is derived from it, as `unjinja derive` does, and the
-schema is a second witness: both read all renderings, and texts damaged as models damage them. Without one,
-the schema is converted key by key, and both read texts that are put together from the schema's own
-patterns. Texts that they disagree on are shown. An empty text that is left out of a message counts as no
-difference.
+Where there is a chat template, the response template is derived from it, as `unjinja derive`
+does, and the schema is a second witness: both read all renderings, and texts damaged as models
+damage them. Without one, the schema is converted key by key, and both read texts that are put
+together from the schema's own patterns. Texts that they disagree on are shown. An empty text
+that is left out of a message counts as no difference.
 
-A schema looks at the whole text before it takes a part of it for a call. A template that reads all texts the
-same has to do so, too: it reads whole texts only, and the report says so. With `--streaming` it looks no
-further than necessary, and may read texts differently that break off or continue after their calls.
+A schema looks at the whole text before it takes a part of it for a call. A template that reads
+all texts the same has to do so, too: it reads whole texts only, and the report says so. With
+`--streaming` it looks no further than necessary, and may read texts differently that break off
+or continue after their calls.
 
 Exit codes:
   0  they agree on all whole texts; on damaged ones they may not

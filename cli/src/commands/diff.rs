@@ -43,10 +43,11 @@ use super::{Failure, input, output};
   A response schema, the older language, and the response template that has taken its place:
     unjinja diff response_schema.json response_template.json
 
-Two templates agree on a text if they read it into the same message, or if neither can parse it. If they
-disagree, the smallest such text is shown. A response template leaves out what is empty; compared with a
-response schema, that is no difference. With `--for`, numbers and unions are read as the language says,
-whatever the package makes of them: `unjinja port --list` shows where it reads them differently.
+Two templates agree on a text if they read it into the same message, or if neither can parse it.
+If they disagree, the smallest such text is shown. A response template leaves out what is empty;
+compared with a response schema, that is no difference. With `--for`, numbers and unions are
+read as the language says, whatever the package makes of them: `unjinja port --list` shows where
+it reads them differently.
 
 Exit codes:
   0  they agree on all texts

@@ -2,7 +2,7 @@
 
 mod chat;
 
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use clap::{ArgAction, ArgMatches, FromArgMatches, ValueEnum};
 
@@ -278,7 +278,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     };
     let mut verdicts = Vec::new();
     let mut looked_at = 0;
-    for path in &templates {
+    for path in &distinct(templates) {
         let subjects = Subjects::of(path, &args.options);
         let chat = subjects
             .chat
@@ -337,13 +337,46 @@ fn of_fixtures() -> Result<(Vec<PathBuf>, Vec<Finding>), Failure> {
         let is_template = |file: &&PathBuf| {
             fixture.template_file() == Some(file) || file.is_dir() || is_chat_template(file)
         };
-        for file in fixture.files().iter().filter(is_template) {
-            if !templates.iter().any(|known| is_same_file(known, file)) {
-                templates.push(file.clone());
-            }
-        }
+        let files = fixture.files().iter().filter(is_template);
+        templates.extend(files.map(|file| shortened(whole(file))));
     }
     Ok((templates, found))
+}
+
+/// The folder whose configuration a file is, or the file.
+fn whole(file: &Path) -> &Path {
+    let is_configuration = file.file_name() == Some("tokenizer_config.json".as_ref());
+    let folder = file
+        .parent()
+        .filter(|folder| is_configuration && *folder != Path::new(""));
+    folder.unwrap_or(file)
+}
+
+/// A path without `folder/..`, where that is the same file: so do pull requests name it.
+fn shortened(path: &Path) -> PathBuf {
+    let mut short = PathBuf::new();
+    for part in path.components() {
+        let ends_with_name = matches!(short.components().next_back(), Some(Component::Normal(_)));
+        match part {
+            Component::ParentDir if ends_with_name => drop(short.pop()),
+            part => short.push(part),
+        }
+    }
+    match is_same_file(&short, path) {
+        true => short,
+        false => path.to_owned(),
+    }
+}
+
+/// Templates, each once.
+fn distinct(templates: Vec<PathBuf>) -> Vec<PathBuf> {
+    let mut known: Vec<PathBuf> = Vec::new();
+    for template in templates {
+        if !known.iter().any(|known| is_same_file(known, &template)) {
+            known.push(template);
+        }
+    }
+    known
 }
 
 /// What is allowed and denied: by unjinja.toml, and by the options, which come later.

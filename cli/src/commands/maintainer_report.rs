@@ -34,11 +34,12 @@ const PLACE: &str = "unjinja-report.md";
   Only show it:
     unjinja report chat_template.jinja -o -
 
-The report is a Markdown file to attach to an issue: the chat template, what was found out about it, the response
-template, the renderings that are not read back, and versions. It does not say where the template came from.
-Paths, access tokens, addresses, and your user name are blacked out, as is anything that looks like one, and the
-number of such places is reported. A path ends at its first blank, so what follows a blank in the name of a folder
-is kept. Please read the report before you attach it: it contains everything that the chat template says.
+The report is a Markdown file to attach to an issue: the chat template, what was found out about
+it, the response template, the renderings that are not read back, and versions. It does not say
+where the template came from. Paths, access tokens, addresses, and your user name are blacked
+out, as is anything that looks like one, and the number of such places is reported. A path ends
+at its first blank, so what follows a blank in the name of a folder is kept. Please read the
+report before you attach it: it contains everything that the chat template says.
 
 Exit codes:
   0  the report is written

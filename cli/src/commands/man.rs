@@ -24,7 +24,8 @@ use crate::printing;
   Install them for everyone, replacing those of an older unjinja:
     sudo unjinja man -o /usr/local/share/man/man1 --force
 
-The pages have the text of `--help`. man searches ~/.local/share/man if ~/.local/bin is in your PATH.
+The pages have the text of `--help`. man searches ~/.local/share/man if ~/.local/bin is in your
+PATH.
 
 Exit codes:
   0  the page is printed, or all of them are written

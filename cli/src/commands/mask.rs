@@ -53,9 +53,10 @@ use tokens::masked_tokens;
   Without the token that ends the turn:
     unjinja mask model/ --messages messages.json --ending out
 
-The model writes what follows the prompt, up to the token that ends its turn. Which part of the chat
-template writes that is found by rendering conversations. Tags are printed only if all conversations
-render to the same text with them, and if they enclose what the model writes, and nothing else.
+The model writes what follows the prompt, up to the token that ends its turn. Which part of the
+chat template writes that is found by rendering conversations. Tags are printed only if all
+conversations render to the same text with them, and if they enclose what the model writes, and
+nothing else.
 
 Exit codes:
   0  the mask or the chat template is printed, or every line of the batch has its answer

@@ -35,9 +35,9 @@ The faults:
   dates      the prompt changes every minute, so that nothing can be cached
   generation {% generation %} is missing; the same as `unjinja mask --tag`
 
-Conversations of all kinds are rendered. A change is made only if no conversation shows the fault any more, and if
-all others render to the same text as before. What was changed, and what could not be, is reported on the standard
-error.
+Conversations of all kinds are rendered. A change is made only if no conversation shows the
+fault any more, and if all others render to the same text as before. What was changed, and what
+could not be, is reported on the standard error.
 
 Exit codes:
   0  the template no longer has any of the faults

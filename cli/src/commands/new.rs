@@ -26,12 +26,12 @@ use super::{Failure, input};
   A fixture that derives the response template anew at every check:
     unjinja new chat_template.jinja --derive
 
-The chat template renders conversations, and each becomes a case: what the model would write, and
-the message that it means. Conversations with the same text share a case, which names them. Other cases hold
-the prompts that the chat template writes, so that a change of it shows; `-o -` leaves them out unless
-`--derive` is given, since a fixture names the chat template by its path. Where the response template does not
-recover what was said, the case expects what was said, so that it fails and shows what to fix; with `--as-is`,
-it expects what comes out.
+The chat template renders conversations, and each becomes a case: what the model would write,
+and the message that it means. Conversations with the same text share a case, which names them.
+Other cases hold the prompts that the chat template writes, so that a change of it shows; `-o -`
+leaves them out unless `--derive` is given, since a fixture names the chat template by its path.
+Where the response template does not recover what was said, the case expects what was said, so
+that it fails and shows what to fix; with `--as-is`, it expects what comes out.
 
 Exit codes:
   0  the fixture is written

@@ -19,8 +19,8 @@ use crate::printing;
   Only serve it, at a certain port:
     unjinja playground --port 8080 --no-open
 
-The page is part of the program. It is served to this machine alone, until Ctrl-C, and what you open in
-it stays in the browser.
+The page is part of the program. It is served to this machine alone, until Ctrl-C, and what you
+open in it stays in the browser.
 
 Exit codes:
   2  it can't listen at the port")]

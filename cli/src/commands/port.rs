@@ -28,10 +28,10 @@ use crate::printable;
   What each package accepts, since when, and what it reads differently, with the source of each fact:
     unjinja port --list
 
-The reasoning field gets the name that the package uses, defaults that it does not know are left out, as is
-what it does not allow in texts, and calls get the shape that it expects. Changes are reported on the standard
-error. The rewritten template then reads texts that are put together from its markers, and the messages have to
-be the same except for what was changed.
+The reasoning field gets the name that the package uses, defaults that it does not know are left
+out, as is what it does not allow in texts, and calls get the shape that it expects. Changes are
+reported on the standard error. The rewritten template then reads texts that are put together
+from its markers, and the messages have to be the same except for what was changed.
 
 `unjinja lint --for vllm` only reports what a package does not accept.
 

@@ -26,7 +26,8 @@ use super::{Failure, batch, input};
   Many at once, one JSON object per line, each with `id`, `chat_template` and `messages`:
     unjinja render --jsonl conversations.jsonl > prompts.jsonl
 
-What the transformers library refuses, such as `{% do %}`, is refused here, too; `--lenient` renders it.
+What the transformers library refuses, such as `{% do %}`, is refused here, too; `--lenient`
+renders it.
 
 Exit codes:
   0  the messages are rendered, or every line of the batch has its answer

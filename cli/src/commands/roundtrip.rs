@@ -32,9 +32,10 @@ use answer::{Answerer, Found};
   that the model continues and nothing it wrote is tokenized again:
     unjinja roundtrip model/ --jsonl outputs.jsonl --tokens model/tokenizer.json > ways.jsonl
 
-An output is parsed, and its message is appended to the conversation, with what follows: the `following` messages
-of a line, or else an answer to each call, or a question. All of it is rendered as a prompt. If that does not begin
-with the prompt and the output as they were, caches are lost, and training sees what the model did not write.
+An output is parsed, and its message is appended to the conversation, with what follows: the
+`following` messages of a line, or else an answer to each call, or a question. All of it is
+rendered as a prompt. If that does not begin with the prompt and the output as they were, caches
+are lost, and training sees what the model did not write.
 
 `unjinja mend --for prefix` mends templates that drop what they have written.
 

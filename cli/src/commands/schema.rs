@@ -27,8 +27,8 @@ use super::Failure;
     \"yaml.schemas\": {\"./fixture.schema.json\": [\"*.fixture.yaml\", \"*.fixture.yml\"]}
 
 A response template can't name its schema itself: `$schema` is not a key of the language, and is
-refused. Hence the settings. The comment in fixtures works in all editors that use the YAML language
-server; its path is relative to the file. In a JSON fixture, `$schema` does the same.
+refused. Hence the settings. The comment in fixtures works in all editors that use the YAML
+language server; its path is relative to the file. In a JSON fixture, `$schema` does the same.
 
 A schema can't check everything: for example, whether regular expressions are valid, whether their
 groups are used, or whether files exist. Loading the file does.

@@ -32,10 +32,10 @@ use crate::printing;
   Show what would be served, without serving it:
     unjinja serve --upstream URL --model model/ --print-config
 
-It answers POST /v1/chat/completions, /v1/responses and /v1/messages, and GET /v1/models, /health and
-/metrics, for this machine alone unless `--listen` says otherwise, until Ctrl-C. Clients' keys are
-passed on to the engine and not stored. Calls and JSON are constrained by a grammar where the engine
-supports one. Requests from web pages are refused. See docs/serve.md.
+It answers POST /v1/chat/completions, /v1/responses and /v1/messages, and GET /v1/models,
+/health and /metrics, for this machine alone unless `--listen` says otherwise, until Ctrl-C.
+Clients' keys are passed on to the engine and not stored. Calls and JSON are constrained by a
+grammar where the engine supports one. Requests from web pages are refused. See docs/serve.md.
 
 Exit codes:
   0  it was stopped

@@ -63,12 +63,13 @@ const PART_TIME: Duration = Duration::from_secs(1);
   List the sources whose format is not proved:
     jq -r 'select(.standing != \"proved\") | .source' survey.jsonl
 
-A list is a file that ends in .jsonl, .ndjson or .txt, or `-` for standard input. Each line is a source or a JSON object with
-a `source`; with a model's `id` and its `sha` or `revision`; with a `chat_template` and its `name`, `bos_token` and
-`eos_token`; or a row of an earlier survey. `base` names the model that this one was made from.
+A list is a file that ends in .jsonl, .ndjson or .txt, or `-` for standard input. Each line is a
+source or a JSON object with a `source`; with a model's `id` and its `sha` or `revision`; with a
+`chat_template` and its `name`, `bos_token` and `eos_token`; or a row of an earlier survey.
+`base` names the model that this one was made from.
 
-Identical templates are surveyed once. A broken, hostile or huge template affects only its own row, since each template has
-its own limits. `unjinja watch` compares two surveys.
+Identical templates are surveyed once. A broken, hostile or huge template affects only its own
+row, since each template has its own limits. `unjinja watch` compares two surveys.
 
 Exit codes:
   0  the survey is complete, whatever it found

@@ -42,13 +42,16 @@ use side::{Known, Side};
   Compare two versions of one template, whatever their file names:
     unjinja watch old/chat_template.jinja new/chat_template.jinja
 
-Sources match by name, ignoring the revision after `@`; sources in folders match by their relative paths. If a template's text
-has changed, the renderings of both versions, and texts made from the markers of both, are read with both response templates.
-The behaviour has changed if any of these texts is read differently, if a turn or a prompt is written differently, if the
-template renders, drops or refuses something else, or if a conversation shows a fault in only one version. Complaints of the
-linter about the text alone are reported, and do not count as behaviour.
+Sources match by name, ignoring the revision after `@`; sources in folders match by their
+relative paths. If a template's text has changed, the renderings of both versions, and texts
+made from the markers of both, are read with both response templates. The behaviour has changed
+if any of these texts is read differently, if a turn or a prompt is written differently, if the
+template renders, drops or refuses something else, or if a conversation shows a fault in only
+one version. Complaints of the linter about the text alone are reported, and do not count as
+behaviour.
 
-If a list names the `base` of a model, or a GGUF file is in the folder of a model, the two are compared as well.
+If a list names the `base` of a model, or a GGUF file is in the folder of a model, the two are
+compared as well.
 
 Exit codes:
   0  no behaviour has changed; templates may be new, gone, or changed in text only

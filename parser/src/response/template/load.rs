@@ -151,6 +151,14 @@ impl Loader<'_> {
             );
             return None;
         };
+        if object.get("response_template").is_some() && object.get("fields").is_none() {
+            self.fault_with(
+                pointer,
+                "this is a configuration that has a response template",
+                "give the value of `response_template` alone",
+            );
+            return None;
+        }
         self.refuse_unknown_keys(object, pointer, TEMPLATE_KEYS);
         self.version(object.get("version"), pointer);
         let defaults = self.defaults(object.get("defaults"), pointer);
