@@ -97,7 +97,7 @@ pub struct UnjinjaEvent {
 
 impl UnjinjaEvent {
     /// A chunk without text.
-    const EMPTY: UnjinjaEvent = UnjinjaEvent {
+    pub(crate) const EMPTY: UnjinjaEvent = UnjinjaEvent {
         kind: UnjinjaEventKind::Chunk,
         is_dirty: false,
         is_at_end: false,
@@ -112,25 +112,28 @@ impl UnjinjaEvent {
         capture_count: 0,
     };
 
-    /// Hands an event over.
+    /// Hands an event over. Nearly all events are chunks: one is held, of which they set what differs.
     #[inline]
-    pub(crate) fn lend(event: &Event<'_>, to: impl FnOnce(&UnjinjaEvent)) {
-        let mut lent = UnjinjaEvent::EMPTY;
-        lent.field = UnjinjaSlice::of(event.field());
-        // Nearly all events are chunks.
+    pub(crate) fn lend(
+        event: &Event<'_>,
+        chunk: &mut UnjinjaEvent,
+        to: impl FnOnce(&UnjinjaEvent),
+    ) {
         if let Event::Chunk { text, dirty, .. } = event {
-            lent.text = UnjinjaSlice::of(text);
-            lent.is_dirty = *dirty;
-            return to(&lent);
+            chunk.field = UnjinjaSlice::of(event.field());
+            chunk.text = UnjinjaSlice::of(text);
+            chunk.is_dirty = *dirty;
+            return to(chunk);
         }
-        lent.is_at_end = event.is_at_end();
-        lent.fill(event, to);
+        UnjinjaEvent::EMPTY.fill(event, to);
     }
 
     /// Hands over an event that is no chunk.
     #[cold]
     fn fill(mut self, event: &Event<'_>, to: impl FnOnce(&UnjinjaEvent)) {
         let lent = &mut self;
+        lent.field = UnjinjaSlice::of(event.field());
+        lent.is_at_end = event.is_at_end();
         // These live until the event has been handed over.
         let mut captures = Vec::new();
         match event {

@@ -28,10 +28,18 @@ struct State {
     decoder: Utf8Decoder,
     /// None of one that has ended.
     parser: Option<ResponseParser>,
-    /// Whether what the prefix has written has been handed over.
-    has_begun: bool,
-    /// Whether it is being fed, or something has panicked meanwhile.
-    is_fed: bool,
+    /// The chunk that is handed over again and again.
+    chunk: UnjinjaEvent,
+    stage: Stage,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Stage {
+    /// What the prefix has written has not been handed over.
+    New,
+    Ready,
+    /// It is being fed, or something has panicked meanwhile.
+    Fed,
 }
 
 /// The function that is told of events.
@@ -44,10 +52,10 @@ struct Listener {
 impl Listener {
     #[allow(unsafe_code, reason = "it calls what it was given")]
     #[inline]
-    fn hear(self, event: Event<'_>) {
+    fn hear(self, event: Event<'_>, chunk: &mut UnjinjaEvent) {
         if let Some(tell) = self.tell {
             // SAFETY: the caller gave the function, and the context that it takes.
-            UnjinjaEvent::lend(&event, |event| unsafe { tell(event, self.context) });
+            UnjinjaEvent::lend(&event, chunk, |event| unsafe { tell(event, self.context) });
         }
     }
 }
@@ -69,28 +77,36 @@ impl UnjinjaParser {
                 "the parser is being fed: wait until that call is done",
             ));
         };
-        if state.is_fed {
-            return Err(failed("the parser has failed before: make a new one"));
-        }
-        state.is_fed = true;
-        if !state.has_begun {
-            state.has_begun = true;
-            let initial = state.parser.iter().flat_map(ResponseParser::initial_events);
-            initial
-                .map(OwnedEvent::as_event)
-                .for_each(|event| listener.hear(event));
+        match std::mem::replace(&mut state.stage, Stage::Fed) {
+            Stage::Ready => {}
+            Stage::New => state.begin(listener),
+            Stage::Fed => return Err(failed("the parser has failed before: make a new one")),
         }
         let done = work(&mut state);
-        state.is_fed = false;
+        state.stage = Stage::Ready;
         done
     }
 }
 
 impl State {
+    /// Hands over what the prefix has written.
+    #[cold]
+    fn begin(&mut self, listener: Listener) {
+        let initial = self.parser.iter().flat_map(ResponseParser::initial_events);
+        for event in initial.map(OwnedEvent::as_event) {
+            listener.hear(event, &mut self.chunk);
+        }
+    }
+
+    /// Reads more of the output.
     #[inline]
-    fn parser(&mut self) -> Result<&mut ResponseParser, Box<UnjinjaError>> {
+    fn feed(&mut self, piece: &str, listener: Listener) -> Result<(), Box<UnjinjaError>> {
         let ended = || UnjinjaError::argument("the parser has ended: make a new one");
-        self.parser.as_mut().ok_or_else(ended)
+        let parser = self.parser.as_mut().ok_or_else(ended)?;
+        let chunk = &mut self.chunk;
+        parser
+            .feed_with(piece, |event| listener.hear(event, chunk))
+            .map_err(failed)
     }
 }
 
@@ -131,8 +147,8 @@ pub unsafe extern "C" fn unjinja_parser_new(
         let state = State {
             decoder: Utf8Decoder::new(),
             parser: Some(parser),
-            has_begun: false,
-            is_fed: false,
+            chunk: UnjinjaEvent::EMPTY,
+            stage: Stage::New,
         };
         Ok(Box::new(UnjinjaParser {
             state: RefCell::new(state),
@@ -169,10 +185,7 @@ pub unsafe extern "C" fn unjinja_parser_feed(
         let piece = unsafe { bytes(text, length) }?;
         parser.using(listener, |state| {
             let piece = state.decoder.push(piece);
-            let parser = state.parser()?;
-            parser
-                .feed_with(&piece, |event| listener.hear(event))
-                .map_err(failed)
+            state.feed(&piece, listener)
         })
     });
     fed.is_some()
@@ -199,15 +212,13 @@ pub extern "C" fn unjinja_parser_finish(
         let parser = given("the parser", parser)?;
         parser.using(listener, |state| {
             let rest = state.decoder.finish();
-            state
-                .parser()?
-                .feed_with(rest, |event| listener.hear(event))
-                .map_err(failed)?;
+            state.feed(rest, listener)?;
             // There is one, which has just been fed.
             let Some(parser) = state.parser.take() else {
                 return Err(failed("the parser has ended"));
             };
-            let message = parser.finalize_with(|event| listener.hear(event));
+            let chunk = &mut state.chunk;
+            let message = parser.finalize_with(|event| listener.hear(event, chunk));
             let message = message.map_err(failed)?;
             Ok(UnjinjaText::new(json::write(&message.into())))
         })

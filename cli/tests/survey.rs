@@ -167,6 +167,29 @@ fn lists_name_sources_models_templates_and_rows() {
 }
 
 #[test]
+fn a_listing_of_the_hub_is_a_list() {
+    let place = models();
+    let listing = r#" [{"id": "org/none", "sha": "abc", "likes": 3}, {"id": "org/other"}, "models/calls.jinja", 7]"#;
+    place.write("listing.json", listing);
+    let outcome = place.run("survey --offline listing.json models/plain.jinja -o -");
+    assert_eq!(outcome.code, Some(0), "{outcome:?}");
+    let rows = rows(&outcome.stdout);
+    let sources: Vec<String> = rows.iter().map(|row| text(row, "source")).collect();
+    let expected = [
+        "org/none@abc",
+        "org/other",
+        "models/calls.jinja",
+        "listing.json:1",
+        "models/plain.jinja",
+    ];
+    assert_eq!(sources, expected);
+    assert_eq!(
+        text(&rows[3], "error"),
+        "expected an object, or the name of a source"
+    );
+}
+
+#[test]
 fn what_can_not_be_surveyed_at_all_is_an_error() {
     let place = models();
     fs::create_dir(place.at("nothing")).unwrap();

@@ -54,8 +54,8 @@ const PART_TIME: Duration = Duration::from_secs(1);
   Survey the models in a list, one per line, each at its revision (needs the feature `hub`):
     unjinja survey models.txt -o survey.jsonl
 
-  Survey the models in a Hub listing, one object per line with `id` and `sha`:
-    jq -c '.[]' listing.json | unjinja survey - -o survey.jsonl
+  Survey the models in a Hub listing, an array of objects with `id` and `sha`:
+    unjinja survey listing.json -o survey.jsonl
 
   Merge several surveys:
     unjinja survey monday.jsonl tuesday.jsonl -o week.jsonl
@@ -66,7 +66,8 @@ const PART_TIME: Duration = Duration::from_secs(1);
 A list is a file that ends in .jsonl, .ndjson or .txt, or `-` for standard input. Each line is a
 source or a JSON object with a `source`; with a model's `id` and its `sha` or `revision`; with a
 `chat_template` and its `name`, `bos_token` and `eos_token`; or a row of an earlier survey.
-`base` names the model that this one was made from.
+`base` names the model that this one was made from. A line may be an array of these, as the Hub
+answers; a file of one ends in .json.
 
 Identical templates are surveyed once. A broken, hostile or huge template affects only its own
 row, since each template has its own limits. `unjinja watch` compares two surveys.

@@ -1,6 +1,8 @@
 //! What is to be surveyed: files, folders that have many, model ids, and lists of these.
 
-use std::fs;
+use std::collections::VecDeque;
+use std::fs::{self, File};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
@@ -54,6 +56,8 @@ pub(crate) struct Sources {
     /// The next one.
     next: usize,
     lines: Option<Lines>,
+    /// What else a line names that names several.
+    pending: VecDeque<Item>,
     /// How many items there are, if that is known.
     pub(crate) count: Option<u64>,
     /// Whether the same items can be had once more.
@@ -96,7 +100,7 @@ impl Sources {
         for entry in &entries {
             let items = match entry {
                 Entry::Source(..) => Some(1),
-                Entry::List(path) if path == Path::new("-") => None,
+                Entry::List(path) if path == Path::new("-") || is_array(path) => None,
                 Entry::List(path) => Some(Lines::count(path)?),
             };
             count = count.zip(items).map(|(count, items)| count + items);
@@ -107,6 +111,7 @@ impl Sources {
             entries,
             next: 0,
             lines: None,
+            pending: VecDeque::new(),
             count,
         })
     }
@@ -141,13 +146,17 @@ impl Sources {
     /// The next item.
     pub(crate) fn next(&mut self) -> Result<Option<Item>, Failure> {
         loop {
+            if let Some(item) = self.pending.pop_front() {
+                return Ok(Some(item));
+            }
             if let Some(lines) = &mut self.lines {
                 match lines.next_line()? {
                     Some(Ok(line)) if line.trim().is_empty() => continue,
-                    Some(Ok(line)) => return Ok(Some(of_line(&line, lines))),
+                    Some(Ok(line)) => self.pending.extend(of_line(&line, lines)),
                     Some(Err(fault)) => return Ok(Some(faulty(lines, fault.to_string()))),
                     None => self.lines = None,
                 }
+                continue;
             }
             let Some(entry) = self.entries.get(self.next) else {
                 return Ok(None);
@@ -167,10 +176,20 @@ impl Sources {
     }
 }
 
-/// Whether a path is that of a list: the standard input, or a file that ends as one of lines does.
+/// Whether a path is that of a list: the standard input, a file that ends as one of lines does, or a listing of the hub.
 pub(crate) fn is_list(path: &Path) -> bool {
     let extension = path.extension().and_then(|extension| extension.to_str());
-    path == Path::new("-") || extension.is_some_and(|end| ["jsonl", "ndjson", "txt"].contains(&end))
+    path == Path::new("-")
+        || extension.is_some_and(|end| ["jsonl", "ndjson", "txt"].contains(&end))
+        || is_array(path)
+}
+
+/// Whether a file is JSON that begins as a listing of the hub does: with an array.
+fn is_array(path: &Path) -> bool {
+    let is_json = path.extension().is_some_and(|end| end == "json");
+    let mut start = Vec::new();
+    let read = || File::open(path)?.take(64).read_to_end(&mut start);
+    is_json && path.is_file() && { read }().is_ok() && start.trim_ascii_start().starts_with(b"[")
 }
 
 /// The templates in a folder and below it, in the order of their names: folders of models as one source, and beside them
@@ -209,20 +228,34 @@ fn is_template(path: &Path, is_in_model: bool) -> bool {
     is(&["gguf"]) || !is_in_model && is(&["jinja", "jinja2", "j2"])
 }
 
-/// What a line of a list names: a source, or an object.
-fn of_line(line: &str, lines: &Lines) -> Item {
-    if !line.trim_start().starts_with('{') {
-        let name = line.trim().to_owned();
-        return Item {
-            given: Given::Source(name.clone()),
-            name,
-            base: None,
-        };
+/// What a line of a list names: a source, an object, or an array of both, as the hub answers with.
+fn of_line(line: &str, lines: &Lines) -> Vec<Item> {
+    if !line.trim_start().starts_with(['{', '[']) {
+        return vec![of_name(line.trim())];
     }
     match json::read(line) {
-        Ok(Value::Object(object)) => of_object(object, lines),
-        Ok(_) => faulty(lines, "expected an object".into()),
-        Err(error) => faulty(lines, format!("this is not JSON: {}", error.kind())),
+        Ok(Value::Array(array)) => array
+            .into_iter()
+            .map(|value| of_value(value, lines))
+            .collect(),
+        Ok(value) => vec![of_value(value, lines)],
+        Err(error) => vec![faulty(lines, format!("this is not JSON: {}", error.kind()))],
+    }
+}
+
+fn of_name(name: &str) -> Item {
+    Item {
+        name: name.to_owned(),
+        base: None,
+        given: Given::Source(name.to_owned()),
+    }
+}
+
+fn of_value(value: Value, lines: &Lines) -> Item {
+    match value {
+        Value::Object(object) => of_object(object, lines),
+        Value::String(name) => of_name(&name.to_string_lossy()),
+        _ => faulty(lines, "expected an object, or the name of a source".into()),
     }
 }
 

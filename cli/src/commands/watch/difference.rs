@@ -365,8 +365,8 @@ fn capabilities(both: [&Object; 2]) -> Vec<(String, [String; 2])> {
     found
 }
 
-/// The lints that complain of what a conversation shows.
-fn shown_lints(row: &Object) -> BTreeSet<String> {
+/// What the linter says of what a conversation shows, each with its code.
+fn shown_lints(row: &Object) -> BTreeSet<[String; 2]> {
     let complaints = row
         .get("details")
         .and_then(|details| details.get("complaints"));
@@ -376,7 +376,8 @@ fn shown_lints(row: &Object) -> BTreeSet<String> {
         .iter();
     let shown = complaints
         .filter(|complaint| complaint.get("is_shown").and_then(Value::as_bool) == Some(true));
-    shown.map(|complaint| text(complaint.get("code"))).collect()
+    let said = shown.map(|complaint| ["code", "message"].map(|key| text(complaint.get(key))));
+    said.collect()
 }
 
 fn lints(both: [&Object; 2]) -> Vec<(String, [i64; 2])> {

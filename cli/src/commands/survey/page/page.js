@@ -1,4 +1,6 @@
 // The survey as a page: what it knows is in the page itself, and so are the details of formats, packed until somebody asks.
+// This is no module, since these wait for the end of the page: the table is there before the details are.
+"use strict";
 
 const $ = (id) => document.getElementById(id);
 const data = JSON.parse($("data").textContent);
@@ -131,6 +133,7 @@ function turn(by) {
 async function details(format) {
   if (format.at === null) return {};
   const [pack, place] = format.at;
+  if (document.readyState !== "complete") await new Promise((loaded) => addEventListener("load", loaded, { once: true }));
   const packed = atob($(`pack-${pack}`).textContent);
   const bytes = Uint8Array.from(packed, (c) => c.charCodeAt(0));
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
