@@ -60,6 +60,20 @@ pub(crate) unsafe fn bytes<'b>(
     Ok(unsafe { std::slice::from_raw_parts(start.cast(), length) })
 }
 
+/// Bytes as a text, if all of them are ASCII.
+#[allow(unsafe_code, reason = "what is ASCII need not be looked at twice")]
+#[inline]
+pub(crate) fn ascii(bytes: &[u8]) -> Option<&str> {
+    let (words, rest) = bytes.as_chunks::<4>();
+    let of_words = words
+        .iter()
+        .fold(0, |all, word| all | u32::from_ne_bytes(*word));
+    let of_rest = rest.iter().fold(0, |all, byte| all | byte);
+    let is_ascii = of_words & 0x8080_8080 == 0 && of_rest.is_ascii();
+    // SAFETY: ASCII is UTF-8.
+    is_ascii.then(|| unsafe { std::str::from_utf8_unchecked(bytes) })
+}
+
 /// The text that somebody has given, of which all has come.
 ///
 /// # Safety

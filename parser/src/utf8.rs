@@ -33,6 +33,12 @@ impl Utf8Decoder {
         Utf8Decoder::default()
     }
 
+    /// Whether all that has come was whole: nothing of a character is kept.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.length == 0
+    }
+
     /// Takes the next bytes, and returns the text that is complete with them.
     #[inline]
     pub fn push<'b>(&mut self, bytes: &'b [u8]) -> Cow<'b, str> {
