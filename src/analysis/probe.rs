@@ -258,8 +258,7 @@ impl<'t> Prober<'t> {
         };
         let first = ask(self);
         let mut is_asked = first.is_ok();
-        // `{% if tools | length %}` takes no null, `{% for part in m.content %}` no text; the plainest change comes
-        // first.
+        // `tools | length` takes no null, `'' + m.content[0].text` no text; the plainest change comes first.
         for (parts, no_tools) in [(false, true), (true, false), (true, true)] {
             if !is_asked {
                 self.ask_with(no_tools, parts);
