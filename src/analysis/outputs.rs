@@ -189,7 +189,7 @@ fn in_words(text: &str, calls: &[ToolCall], words: &CallWords) -> Option<(usize,
             &words.values[index],
         );
         let (arguments, written) = match arguments_range(rest, call) {
-            // JSON is read as a value: whatever the arguments are, another object may stand there.
+            // Arguments in JSON may be any: all of them are replaced at once.
             Some(range) => (range, words.string_argument(index)),
             None => raw_argument(rest, call, key, value)?,
         };

@@ -175,7 +175,7 @@ impl PassageFinder<'_, '_> {
                 if offered == 1 && shape.len() > 2 {
                     continue;
                 }
-                // Where no system speaks, a template may have a text of its own, such as `You are helpful.`
+                // Where no system speaks, a template may have a text of its own.
                 for system in ["", "s"] {
                     for &mode in modes {
                         // A prompt may begin more than a turn that is written out, such as `<think>`.

@@ -54,7 +54,7 @@ pub(super) fn infer(
     let mut openers = remainders.iter().map(|rest| rest.trim());
     if let Some(open) = openers.find(|rest| !rest.is_empty()) {
         // The prompt opens it with words, or with several markers; what closes it shows when content holds that.
-        // Where the prompt opens it with one marker, other markers have been tried above.
+        // Where the prompt opens it with one marker, all other single ones have been tried above.
         let is_alike = |text: &&str| {
             *text != open && (marker.is_none() || markers::markers(text).nth(1).is_some())
         };

@@ -100,8 +100,7 @@ pub(super) fn find(
     });
     let next_header = next_header.and_then(|header| {
         let end = last[..last.rfind(header.trim())?].trim_end().len();
-        // With `<|says|>` for a header, `<over><|at|>bot<|says|>` has two markers more: `<|at|>bot` belongs to the
-        // next turn.
+        // With `<|says|>` for a header, `<|at|>bot` in `<over><|at|>bot<|says|>` belongs to the next turn as well.
         Some(last.split_off(start_of_words(&last[..end]).unwrap_or(end)))
     });
     if let Some(next) = next_header.as_deref().map(str::trim_start) {
