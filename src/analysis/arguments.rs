@@ -112,7 +112,6 @@ impl Quoting {
                 (start + length >= inner.end).then_some((start..start + length, value))
             })
             .collect();
-        // They were found from the inside out.
         containers.reverse();
         containers
     }

@@ -103,7 +103,6 @@ impl<'a, 't> CallRenderings<'a, 't> {
             let two = two.as_deref().unwrap_or_default();
             self.numbered.extend(numbered_words(&self.one_call, two));
         }
-        // Few formats count, and then nothing has to be written anew.
         if self.numbered.is_empty() {
             return;
         }
@@ -165,7 +164,6 @@ impl<'a, 't> CallRenderings<'a, 't> {
 
     /// Whether a turn may hold several calls. Few outputs say that it may not.
     pub(super) fn are_several(&self) -> bool {
-        // Outputs are few, and each with one call says nothing of two.
         self.two_calls.is_some() || self.certainty == Certainty::Observed
     }
 
@@ -283,11 +281,11 @@ fn numbered_words(one_call: &str, two_calls: &str) -> Vec<String> {
             .into_iter()
             .collect::<Vec<u16>>()
     };
-    // `<h1>` has the same number in both turns, `<call_0>` and `<call_1>` have the next one, too.
     let mut bases: Vec<String> = words_with_numbers(one_call)
         .map(|(_, base, _)| base.to_owned())
         .collect();
     dedup(&mut bases);
+    // `<call_0>` and then `<call_0>` and `<call_1>` count; `<h1>` has the same number in both turns.
     bases.retain(|base| {
         matches!(
             (numbers(one_call, base).as_slice(), numbers(two_calls, base).as_slice()),

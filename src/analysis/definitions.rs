@@ -85,7 +85,6 @@ pub(super) fn values_in(
         };
         found.push((slot, offset + at..offset + at + length));
         from = at + length;
-        // Either one list of all, or one by one.
         if slot == ConversationSlot::ToolList || found.len() == tools.len() {
             return Some(found);
         }

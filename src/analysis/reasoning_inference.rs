@@ -151,7 +151,7 @@ fn cut_marker(prober: &TurnProber<'_>, close: &str, known: &[&str]) -> Option<Re
         return None;
     }
     let open = known.iter().find(|open| is_pair(open, close));
-    // The opener may stand nowhere: `content.split('</muse>')` is all that such a template needs.
+    // The opener may stand nowhere: `content.split('</mull>')` is all that such a template needs.
     let open = open.map_or_else(|| close.replacen('/', "", 1), |open| (*open).to_owned());
     Some(ReasoningMarkers::both(open, close))
 }

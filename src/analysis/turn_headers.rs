@@ -110,7 +110,7 @@ impl TurnHeaders {
         let body = self.body(tail, situation, mode);
         let header = self.find(situation, mode);
         let header = header.map_or("", |header| header.in_prompt.as_str());
-        // `[bot] [/muse]` in a prompt may be `[bot]    [/muse]` in a turn: what is left of the turn begins behind it.
+        // `[bot] [/mull]` in a prompt may be `[bot]    [/mull]` in a turn: what is left of the turn begins behind it.
         let written = prompt.tail().strip_prefix(header).unwrap_or_default();
         behind_ignoring_space(body, written).unwrap_or(body)
     }
@@ -179,7 +179,6 @@ impl TurnHeaders {
             remainders.extend(rest.map(str::to_owned));
         }
         remainders.sort_unstable();
-        // Many modes write the same.
         remainders.dedup();
         remainders
     }
@@ -391,7 +390,6 @@ fn find_again(
     let Some(known) = known.max_by_key(|known| known.len()).map(str::to_owned) else {
         return;
     };
-    // No mode shows a header: then there is none to look for.
     if known.is_empty() {
         return;
     }

@@ -454,7 +454,7 @@ fn list(seen: &[Seen], pass: usize) -> Option<WordingList> {
 fn entries(sights: &[Sight<'_>]) -> Option<Vec<WordingEntry>> {
     let first = sights.first()?;
     let least = |shared: &dyn Fn(&Sight<'_>) -> usize| sights.iter().map(shared).min();
-    // `Parameters:\n` stands before whichever member is the first: it is the list's, and not the member's.
+    // `Parameters:\n` stands before whichever member is the first: it is none of the member's.
     let open = least(&|one| same_start(first.open, one.open))?;
     let before = least(&|one| same_start(first.before, one.before))?;
     let close = least(&|one| same_end(first.close, one.close))?;
