@@ -8,6 +8,7 @@ pub(crate) fn advice(
     error: &RenderError,
     words: impl Fn(Remedy) -> &'static str,
 ) -> Option<String> {
+    // `m.content.text` may be undefined, and nobody can give that.
     let name = error.undefined().filter(|expression| is_name(expression))?;
     Some(how_to_give(name, words))
 }

@@ -89,7 +89,9 @@ pub(crate) fn analyze<'t>(
         Ok(call) => turns.call = call,
         Err(refusal) => calls_refused = Some(refusal.message().to_owned()),
     }
+    // After calls: what form they need is known, and stays.
     let renders_reasoning = turns.renders_reasoning(&mut prober);
+    // A marker may stand only between a text and a call, or between two calls.
     prober.learn_markers(&turns.with_mixtures());
     let is_silent = turns.call.is_none() && turns.are_silent(&prober);
     let mut headers = TurnHeaders::of(&prober, &turns.all(), &turns.word);
@@ -102,6 +104,7 @@ pub(crate) fn analyze<'t>(
     let is_unseen = reasoning
         .as_ref()
         .is_some_and(|shape| shape.certainty != Certainty::Seen);
+    // Where the thought is only described, so is what stands around the answer beside it.
     if is_unseen && let Some(described) = hints::reasoning(&prober) {
         content.beside_reasoning.extend(described.others);
     }
@@ -110,6 +113,7 @@ pub(crate) fn analyze<'t>(
     let missing_tokens = missing_tokens::find(&mut prober, &names, &turns, &content.close);
     let surroundings = CallSurroundings {
         headers: &headers,
+        // What closes texts may close calls as well, and then it ends no turn.
         after_content: content.behind_close(&after_content),
         reasoning: reasoning.as_ref(),
     };
@@ -129,7 +133,9 @@ pub(crate) fn analyze<'t>(
     };
     let answer_marker = turn::answer_marker(&prober, &turns.plain, &turns.word, &marked.turn.ends);
     let known = marked.markers();
+    // Where a tool's answer begins with `[[do]]` as calls do, a turn that calls would end at once.
     marked.turn.answer_marker = answer_marker.filter(|marker| !known.contains(marker));
+    // What is rendered from here on is tried and shown, and has no brackets for private use in it.
     let lexicon = prober.forget_markers();
     Ok(Analysis {
         prober,
@@ -157,6 +163,7 @@ fn call_shape(
             return (Some(shape), None);
         }
         let tools = probe_tools(prober);
+        // Last, since instructions may describe what no model writes.
         let hinted = hints::calls(prober, tools, &template.jinja, &template.special_tokens);
         return (hinted, None);
     };
@@ -165,6 +172,7 @@ fn call_shape(
         Some(found) => (Some(found), None),
         None => (
             None,
+            // Hints are no help here: what is rendered is not what they say.
             Some("calls are rendered, but not in a way that is understood".to_owned()),
         ),
     }

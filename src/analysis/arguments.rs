@@ -12,6 +12,7 @@ use super::written_values::{self, PairDelimiters};
 use crate::markers::{NAME_SLOT, common_prefix, common_suffix, is_marker, pieces};
 
 /// How many brackets before the arguments are looked at.
+// Each is read as JSON up to its end, and a text before calls may hold many.
 const MAX_DEPTH: usize = 24;
 
 /// How strings are quoted.
@@ -34,10 +35,12 @@ pub(super) fn quoting(
     let (other, number) = renderings.number_span()?;
     let before = &text[string.key.end..string.value.start];
     let before_number = &other[number.key.end..number.value.start];
+    // `"k": "x"` and `"k": 7`: what a text has more is its quote. Nothing more, and values are raw.
     let open = before
         .strip_prefix(before_number)
         .filter(|open| !open.is_empty())?;
     let (after, after_number) = (&text[string.value.end..], &other[number.value.end..]);
+    // Behind the value, the rest may hang on it; most quotes close as they open.
     let close = after.strip_suffix(after_number).unwrap_or(open);
     let ahead = &text[..string.key.start];
     Some(Quoting {
@@ -74,6 +77,7 @@ impl Quoting {
         let rest = after.strip_prefix(self.close.as_str())?.trim_start();
         let rest = rest.strip_prefix('}')?;
         let mut end = text.len() - rest.len();
+        // `"arguments": "{\"k\": \"v\"}"`: the object stands in a string, and the quotes of that belong to it.
         if self.open == "\\\"" && text[..start].ends_with('"') && rest.starts_with('"') {
             start -= 1;
             end += 1;
@@ -101,6 +105,7 @@ impl Quoting {
         let starts = text[..inner.start]
             .rmatch_indices(['{', '['])
             .take(MAX_DEPTH);
+        // A `{` in a text before the call opens nothing that goes on up to the arguments' end.
         let mut containers: Vec<(Range<usize>, Value)> = starts
             .filter_map(|(start, _)| {
                 let (value, length) = dialect.read_start(&text[start..])?;
@@ -144,11 +149,14 @@ pub(super) fn tagged(
         && let Some(before) = between.strip_suffix(quotes.open.as_str())
         && let Some(rest) = close.strip_prefix(quotes.close.as_str())
     {
+        // `<q>a<q>` for texts and `7` for numbers: the quotes are a part of how texts are written, and no part of the
+        // markers.
         (between, close, quote) = (before, rest, quotes.close.as_str());
         writing = quotes.wrapped();
     }
     // What was found from two arguments must hold for one as well.
     let after = text.get(string.value.end..)?.strip_prefix(quote)?;
+    // `a=1, b=2` seems to be opened by `, `, and `a=1` alone is not.
     if !text[..string.key.start].ends_with(&open) || !after.starts_with(close) {
         return None;
     }
@@ -215,6 +223,7 @@ fn two_arguments(
     let text = renderings.two_arguments.as_deref()?;
     let first = renderings.first_argument(text)?;
     let second = renderings.second_argument(text)?;
+    // `dictsort` may put the second argument first.
     let (first, second) = match first.key.start < second.key.start {
         true => (
             with_quotes(&first, quoting)?,
@@ -226,8 +235,10 @@ fn two_arguments(
         ),
     };
     let between = text.get(first.value.end..second.key.start)?;
+    // What opens an argument stands behind the name: `<f a=` has no `<` of its own for `a`.
     let ahead = after_name(&text[..first.key.start]);
     let after = text.get(second.value.end..)?;
+    // A call without arguments lacks what opens and closes them, and has what belongs to the call.
     let empty = renderings.no_arguments.as_deref().map(after_name);
     if between.trim().is_empty() {
         // What a call without arguments lacks stands before each of them, and not between two.
@@ -244,9 +255,11 @@ fn two_arguments(
     let quotes = ['"', '\''].into_iter();
     let mut quotes = quotes.filter(|quote| text[..first.value.start].ends_with(*quote));
     let closes = quotes.any(|quote| between.starts_with(quote) && after.starts_with(quote));
+    // `name="f" k="a" j="b"`: `" ` stands before each key, and its quote closes what stands before.
     if closes && open == between.len() {
         open -= 1;
     }
+    // What opens goes first where both could have it, as `\n` between lines.
     let close = common_prefix(between, after).min(between.len() - open);
     if let Some(empty) = empty {
         let bare = [&ahead[..ahead.len() - open], &after[close..]].concat();
@@ -271,6 +284,8 @@ fn one_argument(renderings: &CallRenderings<'_, '_>, string: &ArgumentSpan) -> O
     let marker = pieces.iter().position(|piece| is_marker(piece));
     Some(Delimiters {
         open: open.to_owned(),
+        // With one argument, nothing is known but that a marker stands there: `</arg></call>` may be cut behind the
+        // first.
         close: marker.map_or_else(String::new, |at| pieces[..=at].concat()),
         ..Delimiters::default()
     })

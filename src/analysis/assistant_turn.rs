@@ -46,6 +46,7 @@ impl AssistantTurn {
     /// What a message says, with reasoning in the first of some fields that holds any. What is empty is
     /// not said.
     pub(crate) fn from_message(message: &Object, reasoning_fields: &[&str]) -> AssistantTurn {
+        // Templates and models put white space around texts as they like: it makes no other text.
         let text = |key: &str| {
             let text = message.get(key).and_then(Value::as_str).unwrap_or_default();
             Some(text.trim().to_owned()).filter(|text| !text.is_empty())

@@ -86,6 +86,7 @@ pub(super) fn assume(
         for value in PlainValue::ALL {
             prober.give(&name, value.to_value());
             let answer = ask(prober);
+            // If another one is missing now, the template has gone on beyond this one.
             let next = self::needed(names, &answer).filter(|next| *next != name);
             if answer.is_ok() || next.is_some() {
                 assumed.push(AssumedVariable {
@@ -98,6 +99,7 @@ pub(super) fn assume(
             prober.take_back(&name);
         }
     }
+    // Where it can't be asked all the same, nothing has been gained by what was assumed.
     if ask(prober).is_err() {
         for variable in assumed.drain(..) {
             prober.take_back(&variable.name);
@@ -110,5 +112,6 @@ pub(super) fn assume(
 fn needed(names: &[String], answer: &Result<String, RenderError>) -> Option<String> {
     let undefined = answer.as_ref().err()?.undefined()?;
     let is_variable = names.iter().any(|name| name == undefined);
+    // `m.name` is undefined as well, and no variable that anybody could give.
     (is_variable && !undefined.ends_with("_token")).then(|| undefined.to_owned())
 }

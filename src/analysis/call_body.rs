@@ -45,6 +45,7 @@ fn quoted_body(
     if quoting.is_python_call {
         let end = span.value.end + quoting.close.len();
         let between = &text[span.key.end..span.value.start - quoting.open.len()];
+        // Where no call with two arguments is rendered, it is taken to be Python's.
         let separator = separator(renderings, quoting);
         let around = Delimiters::separator(separator.as_deref().unwrap_or(", "));
         return Some(LocatedBody {
@@ -54,8 +55,10 @@ fn quoted_body(
     }
     let arguments = quoting.object_range(text, span)?;
     let dialect = quoting.dialect();
+    // The outermost comes first: in `{"type": "function", "function": {...}}` the inner object is no whole call.
     for (range, value) in quoting.containers(text, &arguments) {
         let ahead = &text[range.start..arguments.start];
+        // A reader of one dialect would refuse the name or the arguments; with the name as an opener, it reads both.
         if value.as_object().is_some() && has_other_quotes(ahead, &dialect) {
             continue;
         }
@@ -68,12 +71,14 @@ fn quoted_body(
             continue;
         };
         let body = match is_list {
+            // `[{...}]` may stand around each call, and then a turn with two has two lists.
             true if !calls_share_list(renderings, quoting) => continue,
             true => array_of(call),
             false => call,
         };
         return Some(LocatedBody { body, range });
     }
+    // No object around them has the name: it stands before, as in `<call>f {...}`, or behind.
     are_keys_read(renderings, quoting).then_some(LocatedBody {
         body: Node::Arguments(dialect),
         range: arguments,
@@ -99,6 +104,7 @@ fn are_keys_read(renderings: &CallRenderings<'_, '_>, quoting: &Quoting) -> bool
         renderings.second_argument(text),
     ];
     let mut keys = arguments.into_iter().flatten();
+    // `f({a: 1, b: 2})`: the blank before `b` would belong to a key without quotes.
     keys.all(|span| text[..span.key.start].ends_with(['{', ',']))
 }
 
@@ -142,13 +148,16 @@ fn with_parts(value: &Value, words: &CallWords, dialect: &Dialect) -> Node {
             Node::Object(entries.collect(), dialect.clone())
         }
         Value::String(text) => {
+            // `"functions.f:0"` has the name and the number of a call in one string.
             let text = numbered(&text.to_string_lossy());
             match text.contains(words.keys[0].as_str()) {
+                // `"{\"k\": \"v\"}"`: arguments that are JSON in a string.
                 true => string(Node::Arguments(Dialect::default())),
                 false if text.contains(is_slot) => string(Node::sequence(nodes(&text))),
                 false => Node::Constant(value.clone()),
             }
         }
+        // `"index": 0` counts calls, and is 1 in the next.
         Value::Number(_) if numbered(&json::write(value)).starts_with(is_slot) => {
             Node::Slot(Slot::Index)
         }

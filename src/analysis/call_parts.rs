@@ -32,6 +32,7 @@ impl CallShape {
             array => (array, [].as_slice(), None),
         };
         let nodes = match item {
+            // A call without arguments may be written otherwise: `args: {}`.
             Node::Call(call) => call.usual().parts(),
             row => row.parts(),
         };
@@ -75,6 +76,7 @@ impl<'a> CallParts<'a> {
     pub(crate) fn around_python_list(&self) -> Option<[&str; 2]> {
         let arguments = self.single_arguments()?;
         let is_call = self.open.trim() == format!("{NAME_SLOT}(") && self.close.trim() == ")";
+        // `f(a: 1)` and `f a=1` are no Python, and no parser for it reads them.
         let is_assigned = arguments.between.iter().all(|text| text.trim() == "=");
         let are_listed =
             arguments.separator.trim() == "," && (self.separator.trim() == "," || !self.several);
@@ -134,6 +136,7 @@ impl<'a> CallParts<'a> {
                 .position(|node| matches!(node, Node::Value(_)))?;
             let before = text_with_slots(&nodes[..at]);
             let (open, between) = before.split_once(KEY_SLOT)?;
+            // `<str k>` and `<num k>` are two ways, and `=` between key and value is the same in both.
             push_new(&mut found.opens, open.to_owned());
             push_new(&mut found.between, between.to_owned());
             push_new(&mut found.closes, text_with_slots(&nodes[at + 1..]));
@@ -141,6 +144,7 @@ impl<'a> CallParts<'a> {
                 found.forms.extend(forms);
             }
         }
+        // `<f a="x">` has the arguments of Python, and not its bracket.
         let has_bracket = self.section_open.contains('(') || self.open.contains('(');
         found.in_python = has_bracket && found.are_assigned();
         Some(found)
@@ -304,6 +308,7 @@ impl SingleArguments<'_> {
             .iter()
             .all(|text| text.trim_end().ends_with('='));
         let texts = self.written(ValueType::String);
+        // `a=the sea` ends nowhere, and is no text of Python.
         let has_quotes = texts.is_some_and(|texts| *texts != ValueWriting::Raw);
         self.open().is_empty() && self.close().is_empty() && is_assigned && has_quotes
     }

@@ -21,6 +21,7 @@ impl CallWords {
             names: [word("name"), word("other")],
             keys: [word("key"), word("more")],
             values: [word("value"), word("third")],
+            // No template writes it by itself.
             number: 918_273_645,
         }
     }
@@ -93,6 +94,8 @@ impl CallWords {
 
     /// A string that has signs in it that markers have.
     pub(super) fn needs_escaping(&self) -> String {
+        // JSON escapes a line break, XML `<` and `&`; some formats wrap such texts, or put them on lines of their
+        // own.
         format!("{}\n<a & b>\n{}", self.values[0], self.values[1])
     }
 
@@ -124,6 +127,7 @@ impl CallProbe {
         let words = CallWords::new(prober);
         prober.offer(words.tools());
         let one = AssistantTurn::calls([words.call(0, &[(0, words.string(0))])]);
+        // Some templates print the name and drop the arguments: that is no call yet.
         let must = [&words.names[0], &words.keys[0], &words.values[0]].map(String::as_str);
         let mut found = prober.find_input_form(PrecedingMessages::Question, &one, &must);
         if !matches!(found, Ok(true)) {
@@ -142,6 +146,7 @@ impl CallProbe {
     /// A turn with two calls.
     pub(super) fn two(&self) -> AssistantTurn {
         let words = &self.words;
+        // Two tools with an argument each: what belongs to which call is known by its words.
         let calls = [0, 1].map(|which| words.call(which, &[(which, words.string(which))]));
         AssistantTurn::calls(calls)
     }
@@ -153,6 +158,7 @@ impl CallProbe {
             &self.words.keys[0],
             &self.words.values[0],
         ];
+        // A name may stand behind the arguments: `{...}@f`.
         let found = words
             .into_iter()
             .min_by_key(|word| text.find(word.as_str()).unwrap_or(usize::MAX));

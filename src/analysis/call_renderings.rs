@@ -75,6 +75,7 @@ impl<'a, 't> CallRenderings<'a, 't> {
         let single = |arguments: &[(usize, Value)]| {
             render(&AssistantTurn::calls([words.call(0, arguments)]))
         };
+        // Some templates write the first of two calls and drop the other: that shows nothing of two.
         let holds_both = |text: &String| words.values.iter().all(|value| text.contains(value));
         let mut renderings = CallRenderings {
             certainty: Certainty::Seen,
@@ -85,6 +86,7 @@ impl<'a, 't> CallRenderings<'a, 't> {
             no_arguments: single(&[]),
             two_arguments: single(&[(0, words.string(0)), (1, words.string(1))]).filter(holds_both),
             two_calls: render(&two).filter(holds_both),
+            // Where a text beside calls is dropped, it shows nothing of what stands between them.
             with_text: render(&one.clone().with_content(&text)).filter(|turn| turn.contains(&text)),
             text,
             words,
@@ -96,6 +98,7 @@ impl<'a, 't> CallRenderings<'a, 't> {
 
     /// Puts slots in place of the numbers of calls at the ends of words, as in `<call_0>`.
     fn take_numbers_out(&mut self) {
+        // `<call_0>` counts calls, `<arg1 k=` arguments.
         for two in [&self.two_calls, &self.two_arguments] {
             let two = two.as_deref().unwrap_or_default();
             self.numbered.extend(numbered_words(&self.one_call, two));
@@ -139,6 +142,7 @@ impl<'a, 't> CallRenderings<'a, 't> {
             prober: None,
             number: with(&words.json_argument(0, &words.number.to_string())),
             boolean: with(&words.json_argument(0, "true")),
+            // An output shows one call; what others would be is known where the arguments are JSON.
             no_arguments: with("{}"),
             two_arguments: with(&two),
             one_call: in_slots(&one_call),
@@ -215,18 +219,21 @@ fn body(
     assistant: &AssistantTurn,
 ) -> Option<String> {
     let in_mode = |mode| headers.turn(prober, PrecedingMessages::Question, assistant, mode);
+    // A template may take no call unless thinking is on.
     in_mode(ThinkingMode::Unset).or_else(|| in_mode(ThinkingMode::On))
 }
 
 /// The text with slots in place of names and ids of calls, and of keys that stand behind values.
 fn with_slots(text: &str, words: &CallWords, id_shape: IdShape) -> String {
     let mut text = text.to_owned();
+    // `functions.f:0` is a name and a number, which get slots of their own.
     if id_shape != IdShape::Named {
         for index in 0..2 {
             text = text.replace(&id_shape.id("", index), &ID_SLOT.to_string());
         }
     }
     for name in &words.names {
+        // Also where it is named again, as in `</f>`.
         text = text.replace(name, &NAME_SLOT.to_string());
     }
     let [first, second] = &words.keys;
@@ -258,6 +265,7 @@ fn words_with_numbers(text: &str) -> impl Iterator<Item = (usize, &str, &str)> {
         let word = word.trim_end_matches(|c| !is_word(c));
         let (base, number) =
             word.split_at(word.trim_end_matches(|c: char| c.is_ascii_digit()).len());
+        // `call_0` counts. A number by itself has no word to be known by, and is looked for elsewhere.
         let is_counted = base.ends_with(is_word) && (1..=MAX_DIGITS).contains(&number.len());
         is_counted.then_some((at, base, number))
     })
@@ -277,6 +285,7 @@ fn numbered_words(one_call: &str, two_calls: &str) -> Vec<String> {
         .map(|(_, base, _)| base.to_owned())
         .collect();
     dedup(&mut bases);
+    // `<call_0>` and then `<call_0>` and `<call_1>` count; `<h1>` has the same number in both turns.
     bases.retain(|base| {
         matches!(
             (numbers(one_call, base).as_slice(), numbers(two_calls, base).as_slice()),

@@ -106,12 +106,14 @@ pub(super) fn numbered(text: &str) -> String {
     while let Some(c) = chars.next() {
         let is_word = |other: char| other.is_alphanumeric() || other == '_';
         let mut next = chars.clone();
+        // `2nd`, `0.5` and `h1` count nothing.
         let goes_on = match next.next() {
             // It may end a number as it ends a sentence.
             Some('.') => next.next().is_some_and(is_word),
             next => next.is_some_and(is_word),
         };
         let alone = !is_word(before) && before != '.' && !goes_on;
+        // Probes have two calls, so 2 is the highest number that counts them.
         out.push(if matches!(c, '0'..='2') && alone {
             INDEX_SLOT
         } else {

@@ -30,6 +30,7 @@ pub(super) fn find(
     let located = LocatedBody::find(renderings)?;
     let before = before_call(renderings, &located, surroundings.reasoning);
     let shape = with_surroundings(renderings, located, before, surroundings);
+    // Calls whose name stands in no known place can't be read: what has been found is something else.
     let has_name = shape.parts().is_some_and(|parts| {
         let is_named = |text: &String| text.contains(NAME_SLOT);
         parts.keys().is_some() || is_named(&parts.open) || is_named(&parts.close)
@@ -45,6 +46,7 @@ fn with_surroundings(
     surroundings: &CallSurroundings<'_>,
 ) -> CallShape {
     let pair = match located.body {
+        // One array holds all calls, and JSON separates them.
         Node::Array(_) => None,
         _ => Pair::of(renderings, &located),
     };
@@ -52,6 +54,7 @@ fn with_surroundings(
         Some(pair) => pair.after.clone(),
         None => numbered(&renderings.one_call[located.range.end..]),
     };
+    // `<end>` behind a text and behind calls is the turn's.
     let turn_end = common_suffix(&after, surroundings.after_content);
     let delimiters = match &pair {
         Some(pair) => between_calls(&before, &after, &pair.between),
@@ -59,6 +62,8 @@ fn with_surroundings(
             let close = &after[..after.len() - turn_end];
             Delimiters {
                 open: before.clone(),
+                // Where calls end with other white space than texts do, the two have no end in common, and still the
+                // same marker.
                 close: up_to_turn_end(close, surroundings.after_content).to_owned(),
                 ..Delimiters::default()
             }
@@ -78,6 +83,7 @@ fn with_surroundings(
         }),
     };
     let ahead = numbered(&renderings.one_call[..located.range.start]);
+    // `args: {}` in place of a line for each argument: only a rendering shows it.
     let bare = bare_call(renderings, &ahead[..ahead.len() - open.len()], rest);
     let mut node = calls_of(&around, located.body, renderings.are_several());
     if let Some(bare) = bare {
@@ -95,12 +101,14 @@ fn with_surroundings(
 fn bare_call(renderings: &CallRenderings<'_, '_>, before: &str, behind: &str) -> Option<String> {
     let text = numbered(renderings.no_arguments.as_deref()?);
     let call = text.strip_prefix(before)?.strip_suffix(behind)?;
+    // Without its name, that is no call: the template dropped it.
     call.contains(NAME_SLOT).then(|| call.to_owned())
 }
 
 /// Adds how a call without arguments is written, if that is not how others are: `args: {}` where arguments
 /// stand on lines of their own behind `args:`.
 fn add_bare_call(calls: &mut Node, bare: &str) {
+    // The tree of calls reads texts, and in slots none stands yet.
     let example: String = bare
         .chars()
         .map(|c| match c {
@@ -130,6 +138,7 @@ fn before_call(
     reasoning: Option<&ReasoningShape>,
 ) -> String {
     let before = numbered(&renderings.one_call[..located.range.start]);
+    // Behind a text as well, the body begins so far before its first key.
     let lead = renderings.string_span();
     let lead = lead.map_or(0, |span| span.key.start - located.range.start);
     let beside = renderings.between_text_and_body(lead).map(numbered);
@@ -149,9 +158,11 @@ fn before_call(
         };
         !is_opened && opens
     };
+    // What closes the thought comes before the calls; calls within a thought have only its opener before them.
     let reasoning_end = close.and_then(last_of).or_else(|| open.and_then(last_of));
     let reasoning_end = reasoning_end.filter(|end| !opens_calls(end));
     let alone = &before[reasoning_end.unwrap_or(0)..];
+    // `<say></say><do>` with an empty text and `</say><do>` behind one: they share what opens calls.
     let shared = beside.as_deref().map(|between| shared_end(alone, between));
     let ahead = renderings.around_text().map(|(ahead, _)| ahead.trim());
     let ahead = ahead.filter(|ahead| !ahead.is_empty());
@@ -160,6 +171,7 @@ fn before_call(
         ahead.is_some_and(|ahead| ahead == rest) && !shared.trim().is_empty()
     };
     // Or a template has words of its own where no text is given.
+    // `Something has to be done.\nDo: f` without a text, and `\nDo: f` behind one.
     let is_line = |shared: &str| {
         let is_all = beside.as_deref() == Some(shared);
         is_all && shared.starts_with('\n') && !shared.trim().is_empty()
@@ -184,12 +196,14 @@ fn key_at_end(text: &str) -> Option<&str> {
         .strip_suffix('"')?
         .rsplit_once('"')?;
     let is_entry = before.trim_end().is_empty() || before.trim_end().ends_with(['{', ',']);
+    // `[{"f": {...}}]`: the name is the key.
     let is_fixed = !key.contains(is_slot);
     (is_entry && is_fixed).then(|| &text[before.len()..])
 }
 
 /// What closes a call, without the markers that end any turn.
 fn up_to_turn_end<'a>(after: &'a str, after_content: &str) -> &'a str {
+    // `</call>` alone closes it; `<end>` behind a text shows up here as well.
     let ends = markers(after_content).filter_map(|marker| after.find(marker));
     &after[..ends.min().unwrap_or(after.len())]
 }
@@ -211,6 +225,7 @@ impl Pair {
         let alone = renderings.string_span()?;
         let lead = alone.key.start - located.range.start;
         let trail = located.range.end - alone.value.end;
+        // `</call>\n<call>` is all that stands between two bodies; who has what is found from the ends of the turn.
         let between = text.get(first.value.end + trail..second.key.start.checked_sub(lead)?)?;
         let after = text.get(second.value.end + trail..)?;
         Some(Pair {
@@ -223,13 +238,16 @@ impl Pair {
 /// Splits what stands between two calls. All that opens the second may as well close the first, and then it
 /// does.
 fn between_calls(before: &str, after: &str, between: &str) -> Delimiters {
+    // White space neither closes nor opens: `{...}\n{...}`.
     if between.trim().is_empty() {
         return Delimiters::separator(between);
     }
+    // `</call>, <call>` between two, `</call></calls>` behind the last: `</call>` closes each.
     let mut close = common_prefix(between, after);
     let open = common_suffix(before, between);
     let shared = (close + open).saturating_sub(between.len());
     // What is only the beginning of that which opens every call is no part of what closes one.
+    // `%` begins `%CALL%` and `%END%`, and closes no call.
     if open == before.len() && shared < open {
         close -= shared;
     }

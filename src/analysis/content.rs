@@ -24,6 +24,7 @@ impl ContentShape {
         let closes = |close: &&String| after.trim_start().starts_with(close.as_str());
         let close = self.close.iter().find(closes);
         let behind = close.and_then(|close| Some(after.split_once(close.as_str())?.1));
+        // In `</part><over>`, `<over>` alone ends the turn, and `</part>` may close calls as well.
         let behind = behind.filter(|behind| markers::markers(behind).next().is_some());
         behind.unwrap_or(after)
     }
@@ -40,6 +41,7 @@ pub(super) fn find(
 ) -> (ContentShape, String) {
     let (before, after) = surroundings(prober, headers, turns, reasoning);
     let open = before.map(|text| text.trim_start().to_owned());
+    // A line break before each text opens nothing that a reader could look for.
     let open = open.filter(|text| !text.trim().is_empty());
     let header = headers.header(PrecedingMessages::Question, ThinkingMode::On);
     let context = observed.before_text.as_ref();
@@ -58,6 +60,7 @@ pub(super) fn find(
     let own = own.unwrap_or_default();
     let beside_reasoning = context.map_or_else(Vec::new, |context| {
         let mut around = markers_beside_reasoning(context, own, open.as_deref(), &after);
+        // Where each part has a header, as in `<bot>think ..<over><bot>say ..`, that stands beside reasoning, too.
         around.retain(|marker| !header.contains(marker.as_str()) && !own.contains(marker.as_str()));
         around
     });
@@ -74,6 +77,7 @@ pub(super) fn find(
 fn closing(open: &str, after: &str) -> Option<String> {
     let close = closing_marker(after)?;
     let (_, rest) = after.split_once(&close)?;
+    // `]]>` closes by itself; `"` may stand in any answer, and `"</answer>` does not.
     let pair = markers::markers(rest).next().filter(|marker| {
         let belongs = markers::markers(open).any(|open| markers::is_pair(open, marker));
         close.chars().count() == 1 && rest.starts_with(marker) && belongs
@@ -105,6 +109,7 @@ fn surroundings(
                 after = rest.to_owned();
                 ahead
             }
+            // What opens a text in one mode only, as `<answer>` with thinking on, may be missing in others.
             Some(before) => shared_end(&before, &ahead).to_owned(),
         });
     }
@@ -126,6 +131,7 @@ fn markers_beside_reasoning(
     let between = between
         .strip_suffix(open.unwrap_or_default())
         .unwrap_or(between);
+    // What stands behind a text without a thought ends the text or the turn, and is known.
     let end = &context.end[..context.end.len() - common_suffix(&context.end, after)];
     let units = [between, end]
         .into_iter()
@@ -139,6 +145,7 @@ fn without_reasoning(text: &str, reasoning: Option<&ReasoningShape>) -> String {
         return text.to_owned();
     };
     if let Some(close) = &reasoning.close
+        // `<think>\n\n</think>` opens no text: some write it in every turn that did not think.
         && let Some(at) = text.rfind(close.as_str())
     {
         return text[at + close.len()..].to_owned();

@@ -68,6 +68,7 @@ impl ConversationShape {
 fn reasoning_key(prober: &TurnProber<'_>) -> &'static str {
     let (asked, thought) = (prober.word("asked"), prober.word("thought"));
     let turn = AssistantTurn::default().with_reasoning(&thought);
+    // Some read one name only, and messages that are read back have to have it.
     let is_read = |key: &&str| {
         let answer = prober.input_form.message_for_reading(&turn, key);
         let text = prober.plain(&[message("user", &asked), answer]);
@@ -81,6 +82,7 @@ fn reasoning_key(prober: &TurnProber<'_>) -> &'static str {
 fn escapes_results(prober: &TurnProber<'_>) -> bool {
     let words = CallWords::new(prober);
     let (asked, one) = (prober.word("asked"), prober.word("one"));
+    // A line break and a quote: a template may write answers with `tojson`.
     let special = format!("{one}\n\"{one}\"");
     let id = prober.input_form.id_shape.id(&words.names[0], 0);
     let call = AssistantTurn::calls([words.call(0, &[(0, words.string(0))])]);
@@ -92,6 +94,7 @@ fn escapes_results(prober: &TurnProber<'_>) -> bool {
     let written = json::write(&Value::from(special.as_str()));
     text.is_some_and(|text| {
         let escaped = written.trim_matches('"');
+        // Where it stands as it is, nothing is escaped, even if it stands escaped somewhere else.
         !text.contains(&special) && (text.contains(escaped) || unescaped_contains(&text, &special))
     })
 }
@@ -114,9 +117,11 @@ fn ends(passages: &[Passage], ways: &[crate::format::Way]) -> Vec<(ConversationS
     for slot in slots {
         let leaving = passages
             .iter()
+            // What stands between a thought and a text of one message ends no message.
             .filter(|passage| passage.from == Some(slot) && !passage.is_within);
         for passage in leaving {
             let piece = markers::first_piece(passage.first_text().trim_start());
+            // Words and line breaks may stand in any text.
             let end = piece.filter(|piece| markers::is_marker(piece));
             let end = end.map(|end| (slot, end.to_owned()));
             ends.extend(end.filter(|end| !ends.contains(end)));
@@ -124,6 +129,7 @@ fn ends(passages: &[Passage], ways: &[crate::format::Way]) -> Vec<(ConversationS
     }
     let all: Vec<String> = ends.iter().map(|(_, end)| end.clone()).collect();
     for slot in slots {
+        // A text that nothing of its own ends can't go on beyond what ends the others.
         if ends.iter().all(|(own, _)| *own != slot) {
             ends.extend(all.iter().map(|end| (slot, end.clone())));
         }
@@ -133,6 +139,7 @@ fn ends(passages: &[Passage], ways: &[crate::format::Way]) -> Vec<(ConversationS
             Node::Literal(text) if markers::is_marker(text) => Some(text.clone()),
             _ => None,
         });
+        // A turn ends whatever is said last in it.
         for slot in [ConversationSlot::Content, ConversationSlot::Reasoning] {
             let end = literal.clone().map(|text| (slot, text));
             ends.extend(end.filter(|end| !ends.contains(end)));

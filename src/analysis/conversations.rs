@@ -32,6 +32,7 @@ impl LabeledConversation {
         let mut script = LabeledConversation::default();
         let mut open = 0..0;
         let id = |number: usize, first: usize| {
+            // Two calls of a turn are of two tools, as in all probes, though ids go on counting.
             let name = &words.names[(number - first) % 2];
             prober.input_form.id_shape.id(name, number)
         };
@@ -68,6 +69,7 @@ impl LabeledConversation {
                         'p' | 'j' | 'b' => 2,
                         _ => 0,
                     };
+                    // Ids count through the conversation: an answer names one call only.
                     open = open.end..open.end + count;
                     for which in 0..count {
                         let word = script.word(prober, ConversationSlot::Calls);
@@ -113,9 +115,11 @@ fn with_ids(mut message: Value, ids: impl Iterator<Item = String>) -> Value {
 
 /// The conversations that show what may stand between two slots, without a system's text.
 pub(super) fn shapes(with_calls: bool) -> Vec<String> {
+    // Two questions in a row have a passage between them, too.
     let mut all = vec!["u".to_owned(), "uut".to_owned()];
     let fill =
         |pattern: &str, call: &str, answer: &str| pattern.replace('X', call).replace('Y', answer);
+    // Thoughts may be dropped from all turns but the last, so that passages differ from place to place.
     for answer in ["t", "r"] {
         let patterns = ["uY", "uYu", "uYut", "utuYuY", "uYY"];
         all.extend(patterns.map(|pattern| fill(pattern, "", answer)));
@@ -124,6 +128,7 @@ pub(super) fn shapes(with_calls: bool) -> Vec<String> {
         for call in ["c", "k", "q", "a", "p", "j"] {
             all.extend(["uX", "uXo", "uXut", "uXou"].map(|pattern| fill(pattern, call, "")));
             for answer in ["t", "r"] {
+                // Behind a tool's answer, a template may write no header before what the assistant says.
                 let patterns = ["uXoY", "uXoYuY", "uYuXoXoY", "uXoXoYuY"];
                 all.extend(patterns.map(|pattern| fill(pattern, call, answer)));
             }
@@ -213,6 +218,7 @@ pub(crate) fn conversations(prober: &TurnProber<'_>) -> Vec<ProbeConversation> {
                 }
             }
         }
+        // Without a switch, the other modes are the same again.
         if prober.switches.is_empty() {
             break;
         }

@@ -18,6 +18,8 @@ pub(super) fn values(
     calls: Option<&Node>,
 ) -> Option<Definitions> {
     let text = prober.plain(&question.messages)?;
+    // `{{ tools }}` prints them as Python does; and a format with quotes of its own for calls may have them here as
+    // well.
     let mut known = vec![Dialect::default(), Dialect::python()];
     if let Some(calls) = calls {
         calls.visit(&mut |node| match node {
@@ -26,6 +28,7 @@ pub(super) fn values(
         });
     }
     let mut forms = known.into_iter().flat_map(|dialect| {
+        // `"type": "STRING"` is `"string"` in capitals, and nothing is lost.
         [false, true].map(|has_capital_types| Definitions {
             dialect: dialect.clone(),
             has_capital_types,
@@ -69,6 +72,7 @@ pub(super) fn values_in(
                     .iter()
                     .zip(tools)
                     .all(|(item, tool)| defines(item, tool));
+                // A list of other things, such as roles, defines no tools.
                 (all && are).then_some(ConversationSlot::ToolList)
             }
             item => {
@@ -97,6 +101,8 @@ pub(super) fn tool_text(
 ) -> Option<(usize, usize)> {
     let offered = prober.tools().to_vec();
     let (mut start, mut end) = (text.len(), 0);
+    // What differs with other tools is theirs. Each set differs in other places, so all of them together show the
+    // whole.
     for tools in words.other_tools() {
         prober.offer(tools);
         let other = prober.conversation(script.messages.clone(), mode, is_prompt);
@@ -116,6 +122,7 @@ pub(super) fn tool_text(
         false => Some(0),
     };
     let end = end + cut.unwrap_or(rest.len());
+    // `{"type": "object", ...}` begins alike for all tools: what is cut amid a value is taken whole.
     let (start, end) = widened(text, (start, end), &offered);
     (start < end).then_some((start, end))
 }
@@ -132,6 +139,7 @@ fn widened(text: &str, part: (usize, usize), tools: &[Value]) -> (usize, usize) 
             plain.read(at),
         ];
         for (value, behind) in values.into_iter().flatten() {
+            // A value within the part, or apart from it, changes nothing.
             let is_cut = behind > part.0 && (at < part.0 || behind > part.1);
             if is_cut && tools.iter().any(|tool| holds(tool, &value)) {
                 start = start.min(at);
@@ -157,6 +165,7 @@ fn holds(value: &Value, part: &Value) -> bool {
 fn defines(value: &Value, tool: &Value) -> bool {
     let function = |value: &Value| value.get("function").unwrap_or(value).clone();
     let (value, tool) = (function(value), function(tool));
+    // `## f` and then `{"parameters": ...}`: the name may stand before.
     let is_named = match value.get("name") {
         None => value.get("parameters").is_some(),
         name => name == tool.get("name"),
@@ -169,6 +178,7 @@ pub(super) fn are_described(text: &str, form: &Definitions, tools: &[Value]) -> 
     let described = |value: &Value| {
         let function = value.get("function").unwrap_or(value);
         let known = function.get("description");
+        // `{"description": "Tool: finds it"}`: a template may make its own text of it, and that can't be undone.
         known.is_none_or(|known| {
             let mut tools = tools.iter();
             tools.any(|tool| tool.pointer("/function/description") == Some(known))

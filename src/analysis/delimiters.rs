@@ -20,6 +20,7 @@ impl Delimiters {
     /// Splits what stands between two parts into what closes the first, what separates them, and
     /// what opens the second. How long the first and the last are is given in bytes.
     pub(super) fn split(between: &str, close: usize, open: usize) -> Delimiters {
+        // In this order: `</a>, <a>` closes one, separates both, opens the other.
         let start = between.len() - open;
         Delimiters {
             open: between[start..].to_owned(),

@@ -40,6 +40,7 @@ pub(super) fn collect(prober: &TurnProber<'_>, findings: &Findings) -> Vec<Evide
     let mut all = Vec::new();
     let mut put = |subject, without: Titled, with: Titled| {
         if let ((title, Some(text)), (other_title, Some(other_text))) = (without, with)
+            // Two renderings that are equal show nothing.
             && text != other_text
         {
             all.push(Evidence {
@@ -130,13 +131,16 @@ fn reasoning(
     answer: &AssistantTurn,
 ) -> Vec<(Titled, Titled)> {
     let mut all = Vec::new();
+    // A thought that no turn shows is shown by prompts alone.
     if shape.certainty == Certainty::Seen {
         let [call, ..] = example_turns();
+        // Some templates write thoughts beside calls, and nowhere else.
         let (title, bare) = match shape.in_last_turn {
             true => ("an answer", answer),
             false => ("a call", &call),
         };
         let thoughtful = bare.clone().with_reasoning("A thought.");
+        // A switch may be needed for the thought to come out.
         let render = |assistant| turn(prober, assistant, ThinkingMode::On);
         all.push((
             (title, render(bare)),

@@ -24,14 +24,17 @@ pub(crate) fn reasoning(prober: &TurnProber<'_>) -> Option<DescribedReasoning> {
     let text = |mode| prober.prompt(PrecedingMessages::Question, mode).ok();
     let on = text(ThinkingMode::On)?;
     let off = text(ThinkingMode::Off).map_or_else(String::new, |turn| turn.text().to_owned());
+    // What stands behind the question is no instruction: it is shown, and has been looked at.
     let instructions = on.text().strip_suffix(on.tail()).unwrap_or_default();
     let pairs = pairs(instructions);
     let is_new = |marker: &str| !off.contains(marker);
     let (open, close) = pairs
         .iter()
+        // `<b>..</b>` may stand in any instructions. What is there only with thinking on, or says so, is about it.
         .find(|(open, _)| is_new(open) || thinks(open))?;
     let others = pairs
         .iter()
+        // `First <plan>..</plan>, then <reply>..</reply>`: what is new beside a thought stands around the answer.
         .filter(|(other, _)| other != open && is_new(other));
     Some(DescribedReasoning {
         open: (*open).to_owned(),
@@ -78,6 +81,7 @@ pub(crate) fn calls(
         let example = instructions.split_once(open).map_or("", |(_, rest)| rest);
         let example = examples(example, open, close)
             .into_iter()
+            // `Write <call></call> as follows` mentions the markers before the example.
             .find(|text| text.contains('{'));
         return Some(shape(open, close, example.unwrap_or_default()));
     }
@@ -86,6 +90,7 @@ pub(crate) fn calls(
         .into_iter()
         .find_map(|text| {
             let open = markers::markers(text)
+                // Special tokens come in any order: `</call>` may be the first.
                 .find(|marker| says_call(marker) && !markers::says_end(marker))?;
             let close = markers::markers(text).find(|close| is_pair(open, close));
             Some((open.to_owned(), close.unwrap_or_default().to_owned()))
@@ -98,6 +103,7 @@ pub(crate) fn calls(
 fn says_call(marker: &str) -> bool {
     let name = core(marker);
     let is = |words: &[&str]| words.iter().any(|word| name.contains(word));
+    // `<call_result>` and `<call_id>` hold no call.
     is(&["call", "action"]) && !is(&["response", "result", "output", "id"])
 }
 
@@ -119,6 +125,7 @@ fn shape(open: &str, close: &str, example: &str) -> CallShape {
         found.map_or_else(|| otherwise.to_owned(), |key| (*key).to_owned())
     };
     let name = find(&["name"], "name");
+    // `arguments`, `parameters`, `tool_input`: an example shows which of them.
     let arguments = find(&["arg", "param", "input"], "arguments");
     let entry = |key, value| Entry { key, value };
     let json = Dialect::default;

@@ -80,6 +80,7 @@ pub(crate) fn infer_format(analysis: &mut Analysis<'_>) -> Format {
     Format {
         begins_after: analysis.findings.turn.headers.clone(),
         prompts: analysis.findings.prompt_remainders.clone(),
+        // Calls that stand in no way can't be written, so the format has none.
         calls: rows.calls.take().filter(|_| {
             rows.ways
                 .iter()
@@ -143,6 +144,8 @@ impl FormatInference<'_, '_> {
     /// The rows of all kinds of turns, the plainest first.
     fn add_all(&mut self, words: &CallWords) {
         let plain = AssistantTurn::content(&self.word);
+        // What may stand together is found by putting it together: a text may vanish beside calls, or move behind
+        // them.
         let mut turns = vec![plain.clone(), plain.with_reasoning(&self.thought)];
         if self.calls.is_some() {
             let one = words.call(0, &[(0, words.string(0)), (1, words.string(1))]);
@@ -162,6 +165,7 @@ impl FormatInference<'_, '_> {
         }
         self.find_escaped(Slot::Content, &turns);
         self.find_escaped(Slot::Reasoning, &turns);
+        // A template may write its turns otherwise where tools are on offer.
         for offers in [true, false] {
             self.prober.offer(match offers {
                 true => words.tools(),
@@ -183,6 +187,7 @@ impl FormatInference<'_, '_> {
             Slot::Reasoning => self.thought.clone(),
             _ => self.word.clone(),
         };
+        // A quote shows it: `"say": "a \"b\""` is a string of JSON, and `a &#34;b` is escaped without being one.
         let quoted = format!("{word}\"{word}");
         for turn in turns {
             let turn = match slot {
@@ -200,6 +205,7 @@ impl FormatInference<'_, '_> {
                 if !body.contains(&quoted) {
                     self.escaped.push(slot);
                 }
+                // A string of JSON can be read back; of other escapes it is only known that there are some.
                 if body.contains(&format!("{word}\\\"{word}")) {
                     self.json_strings.push(slot);
                 }
@@ -252,8 +258,10 @@ impl FormatInference<'_, '_> {
             let found = slots
                 .into_iter()
                 .filter_map(|(word, slot)| Some((rest.find(word.as_str())?, word.len(), slot)));
+            // A thought may stand behind the text that it is about: `<say>..</say><since>..</since>`.
             let first = found.min_by_key(|(at, ..)| *at);
             let before = &rest[..first.as_ref().map_or(rest.len(), |(at, ..)| *at)];
+            // Words that are neither the text's nor the thought's are a call's: names, keys and values.
             let after_calls = match self.prober.holds_words(before) {
                 true => Some(self.calls_in(before, &mut nodes)?),
                 false => None,
@@ -275,6 +283,7 @@ impl FormatInference<'_, '_> {
     /// Adds the calls of a text and what stands before them; gives where they end.
     fn calls_in(&self, text: &str, nodes: &mut Vec<Node>) -> Option<usize> {
         let calls = self.calls.as_ref()?;
+        // A reading that stops behind the first of two calls would leave the second in the text.
         let is_end = |end: usize| !self.prober.holds_words(&text[end..]);
         let word = text.find(self.prober.stem())?;
         let (start, end, _) = calls_at(calls, self.prober, text, word, is_end)?;
@@ -292,6 +301,7 @@ impl FormatInference<'_, '_> {
             Some((at, at + end.len()))
         });
         let (start, end) = ends.min().unwrap_or((rest.len(), rest.len()));
+        // `<over>\n` ends a turn with its line break; in `<over>\n<bot>` the next turn has begun.
         match self.findings.turn.ends_with(&rest[end..]) {
             true => rest.split_at(start),
             false => (&rest[..start], &rest[start..end]),
@@ -319,6 +329,7 @@ impl FormatInference<'_, '_> {
                 let (open, close) = (Node::texts(open), Node::texts(close));
                 let calls = [open, vec![Node::Calls], close].concat();
                 let gap = Node::Space("\n".to_owned());
+                // Nobody has seen a turn with such calls: it may say something before them, or nothing.
                 let alone = [before, &calls, after].concat();
                 let beside = [before, &[content, gap], &calls, after].concat();
                 for nodes in [alone, beside] {
@@ -354,10 +365,13 @@ impl FormatInference<'_, '_> {
         let (lead, rest) = nodes.split_at(texts);
         let lead = text_with_slots(lead);
         let behind = match lead.split_once(&close) {
+            // `<think></think>` before a text has its closer already: with the thought put in, it must not stand
+            // there twice.
             Some((_, behind)) if !close.is_empty() => behind.to_owned(),
             _ => format!("\n{}", lead.strip_prefix(&open).unwrap_or(&lead)),
         };
         let prompts = self.findings.prompt_remainders.iter();
+        // `\n<think>` in a prompt: what stands before the opener stands there in the turn, too.
         let mut before = prompts
             .chain([&lead])
             .filter_map(|text| Some(text.split_once(&open)?.0));
@@ -381,11 +395,13 @@ pub(super) fn calls_at<'t>(
     is_end: impl Fn(usize) -> bool,
 ) -> Option<(usize, usize, Vec<FoundSlot<'t>>)> {
     let starts = text.char_indices().map(|(at, _)| at);
+    // Every place before the word is tried: without a limit, long texts would take quadratic time.
     let starts = starts.skip_while(|at| at + MAX_OPENER < word);
     let mut starts = starts.take_while(|at| *at <= word);
     let calls = NodeReader::new(calls);
     let is_word = crate::markers::is_word;
     let is_end = |end: usize| {
+        // ` --n=7` may be a whole argument that nothing closes, and `--n=78` must not be read up to its 7.
         let cuts_word = text[end..].starts_with(is_word) && text[..end].ends_with(is_word);
         !cuts_word && is_end(end)
     };

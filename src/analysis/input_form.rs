@@ -72,6 +72,7 @@ impl InputForm {
     /// as it is.
     pub(crate) fn alternatives(self, turn: &AssistantTurn) -> Vec<InputForm> {
         let reasoning = match turn.reasoning {
+            // A list of parts comes last: templates that know no parts print it as it is.
             Some(_) => vec![ReasoningForm::Field, ReasoningForm::Part],
             None => vec![self.reasoning],
         };
@@ -96,6 +97,7 @@ impl InputForm {
             ),
         };
         let mut forms = Vec::new();
+        // Without answers first: behind a call that comes out by itself nothing has to be cut off.
         for &needs_answers in &answers {
             for &id_shape in &id_shapes {
                 for &arguments_as_text in &texts {
@@ -121,6 +123,7 @@ impl InputForm {
             (Some(content), _) => Some(content.into()),
             (None, EmptyContent::EmptyText) => Some("".into()),
             (None, EmptyContent::Null) => Some(Value::Null),
+            // `{% if m.content is defined %}` wants it absent, `is not none` wants null.
             (None, EmptyContent::Absent) => None,
         };
         let mut message = Value::from(object! {"role": "assistant"});
@@ -156,6 +159,7 @@ impl InputForm {
             let parts = object.get_mut("content").and_then(Value::as_array_mut);
             for part in parts.into_iter().flatten() {
                 if let Value::Object(part) = part {
+                    // The note is there to find out whether parts are understood, and no part of any message.
                     part.remove("note");
                 }
             }

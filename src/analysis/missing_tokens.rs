@@ -61,11 +61,13 @@ pub(super) fn find(
 ) -> Vec<MissingToken> {
     let mut missing: Vec<MissingToken> = Vec::new();
     for name in names {
+        // Other variables get plain values; for a token there is no plain one.
         if !name.ends_with("_token") || prober.knows(name) {
             continue;
         }
         let written = |prober: &TurnProber<'_>| written(prober, turns, content_close);
         let without = written(prober);
+        // In brackets, so that it counts as a marker where it ends a turn.
         let token = format!("<|{}|>", prober.word("token"));
         let with = prober.given(name, token.as_str(), written);
         let mut pairs = without.iter().zip(&with);
@@ -97,6 +99,7 @@ fn written(
         &turns.word,
         content_close,
     );
+    // A token behind the turn may be cut off with the next message; as an end of turns it shows.
     texts.push(Some(shape.ends.concat()));
     texts
 }
@@ -104,6 +107,7 @@ fn written(
 /// Whether a text is not what it would be with the token, and has nothing in the token's place.
 fn is_missed(without: Option<&str>, with: Option<&str>, token: &str) -> bool {
     match (without, with) {
+        // `{{ eos_token or '</s>' }}` writes one of its own: nothing is missed.
         (Some(without), Some(with)) => without != with && !has_stand_in(without, with, token),
         (without, with) => without.is_none() && with.is_some(),
     }

@@ -112,6 +112,7 @@ pub(super) fn reasoning(
         if let Some(thought) = said.as_ref().and_then(|said| said.reasoning.as_deref()) {
             let (before, after) = text.split_once(thought.trim())?;
             let open = last_marker(before).or_else(|| match before.trim().is_empty() {
+                // `<bot>` may be all that a prompt ends with: only its name tells `<think>` from a header.
                 true => last_marker(&prefix).filter(|marker| thinks(marker)),
                 false => None,
             });
@@ -123,6 +124,7 @@ pub(super) fn reasoning(
         // A thought that is known to be none is none.
         let first = first_piece(text.trim_start())?;
         let open = [Some(first), last_marker(&prefix)];
+        // Behind the prompt's `<think>` the output begins with the thought itself.
         let mut opens = open.into_iter().flatten();
         let open = opens.find(|open| said.is_none() && is_marker(open) && thinks(open))?;
         let close = markers::markers(&text).find(|close| is_pair(open, close))?;
@@ -147,6 +149,7 @@ pub(super) fn calls<'a, 't>(
         match output.said("thinking") {
             Some(said) => {
                 let said_before = [&said.reasoning, &said.content];
+                // A text may name the tool before it is called: the call is looked for behind what is said.
                 let ends = said_before.into_iter().flatten().filter_map(|said| {
                     let said = said.trim();
                     Some(text.find(said)? + said.len())
@@ -173,6 +176,7 @@ pub(super) fn calls<'a, 't>(
 /// A text with the words of probes in place of those of its calls, of which there are one or two; and how
 /// many there are.
 fn in_words(text: &str, calls: &[ToolCall], words: &CallWords) -> Option<(usize, String)> {
+    // Probes have words for two calls.
     if !matches!(calls.len(), 1 | 2) {
         return None;
     }
@@ -185,6 +189,7 @@ fn in_words(text: &str, calls: &[ToolCall], words: &CallWords) -> Option<(usize,
             &words.values[index],
         );
         let (arguments, written) = match arguments_range(rest, call) {
+            // Arguments in JSON may be any: all of them are replaced at once.
             Some(range) => (range, words.string_argument(index)),
             None => raw_argument(rest, call, key, value)?,
         };
@@ -195,6 +200,7 @@ fn in_words(text: &str, calls: &[ToolCall], words: &CallWords) -> Option<(usize,
                 out.push_str(&format!("{}{name}{after}{written}", &before[..at]));
                 rest = &rest[arguments.end..];
             }
+            // The name may stand behind the arguments: `{...}@f`.
             None => {
                 let after = &rest[arguments.end..];
                 let at = after.find(&call.name)?;
@@ -217,6 +223,7 @@ fn arguments_range(text: &str, call: &ToolCall) -> Option<Range<usize>> {
     let arguments = Value::from(call.arguments.clone());
     let mut ranges = starts.filter_map(|(start, _)| {
         let (value, length) = Dialect::default().read_start(&text[start..])?;
+        // An example of JSON in the text before holds other values.
         (value == arguments).then_some(start..start + length)
     });
     ranges.next()
@@ -231,6 +238,7 @@ fn raw_argument(
     value: &str,
 ) -> Option<(Range<usize>, String)> {
     let mut arguments = call.arguments.iter();
+    // Of several values that are no JSON it is not known where one ends and the next key begins.
     let (Some((own_key, own_value)), None) = (arguments.next(), arguments.next()) else {
         return None;
     };
@@ -258,6 +266,7 @@ fn calls_that_show(text: &str) -> Option<(usize, Vec<ToolCall>)> {
                 call => whole_call(call).map(|call| vec![call]),
             };
             if let Some(calls) = whole.filter(|calls: &Vec<ToolCall>| !calls.is_empty()) {
+                // `Write {"name": "f", "arguments": {}} so.` is an example, and no call.
                 let has_marker = !text[before.len()..start].trim().is_empty();
                 return has_marker.then_some((before.len(), calls));
             }
@@ -302,6 +311,7 @@ fn whole_call(value: &Value) -> Option<ToolCall> {
         found.map(|(_, value)| value)
     };
     let name = under(&["name"])?.as_str()?;
+    // `arguments`, `parameters`, `tool_input`: formats have names of their own for them.
     let arguments = under(&["arg", "param", "input"])?.as_object()?;
     Some(ToolCall::new(name, pairs(arguments)))
 }

@@ -78,6 +78,7 @@ impl PassageFinder<'_, '_> {
             let text = self.prober.plain(&question.messages);
             text.is_some_and(|text| self.holds_tool_words(&text))
         };
+        // `{% if m.role == 'system' and tools %}`: a question alone shows no tools there.
         let (plain, with_system) = (self.script("u"), self.script("su"));
         match !shows_tools(&plain) && shows_tools(&with_system) {
             true => with_system,
@@ -92,10 +93,12 @@ impl PassageFinder<'_, '_> {
         self.found.definitions = definitions::values(self.prober, &question, calls);
         if self.found.definitions.is_some() {
             let offered = self.prober.tools().to_vec();
+            // Two tools: what stands between them may hold words as well.
             self.prober.offer(tools.to_vec());
             if !self.are_all(&question) {
                 self.found.wording = definitions::wording(self.prober, &question, &self.words);
             }
+            // ``Use `f` to find:`` and then JSON: the words read the JSON, too, and the JSON does not read the words.
             if self.found.wording.is_some() {
                 self.found.definitions = None;
             }
@@ -122,6 +125,8 @@ impl PassageFinder<'_, '_> {
                 let names: usize = names.map(|name| gap.matches(name.as_str()).count()).sum();
                 let value = &text[found.start..found.end];
                 let is_described = definitions::hold_descriptions(gap, self.prober.tools());
+                // A value may stand behind its name: `## f`, then `{"parameters": ...}`. What is named twice is told
+                // in words.
                 names <= usize::from(found.slot == ConversationSlot::Tool)
                     && !is_described
                     && self.found.definitions.as_ref().is_none_or(|form| {
@@ -141,6 +146,8 @@ impl PassageFinder<'_, '_> {
             return;
         };
         if self.slots_in_order(&text, &script, None).is_none() {
+            // The tree was made of calls that nobody answers. An answer may be what makes a template write `"id":
+            // "1"`.
             self.found.calls = Some(Node::choice(vec![with_id(calls.clone()), calls.clone()]));
             if self.slots_in_order(&text, &script, None).is_none() {
                 self.found.calls = Some(calls);
@@ -149,11 +156,14 @@ impl PassageFinder<'_, '_> {
     }
 
     fn add_all(&mut self) {
+        // Without a switch, all modes are the same conversation.
         let modes: &[ThinkingMode] = match self.prober.switches.is_empty() {
             true => &[ThinkingMode::Unset],
             false => &ThinkingMode::ALL,
         };
         let tools = self.words.tools();
+        // Without tools their section may be left out, or hold a word such as `none`; two show what stands between
+        // them.
         for offered in [0, 1, 2] {
             self.prober.offer(tools[..offered].to_vec());
             if offered == 1 {
@@ -165,8 +175,10 @@ impl PassageFinder<'_, '_> {
                 if offered == 1 && shape.len() > 2 {
                     continue;
                 }
+                // Where no system speaks, a template may have a text of its own.
                 for system in ["", "s"] {
                     for &mode in modes {
+                        // A prompt may begin more than a turn that is written out, such as `<think>`.
                         for is_prompt in [false, true] {
                             self.add(&format!("{system}{shape}"), mode, is_prompt);
                         }
@@ -185,6 +197,7 @@ impl PassageFinder<'_, '_> {
     fn add(&mut self, shape: &str, mode: ThinkingMode, is_prompt: bool) {
         let script = self.script(shape);
         let messages = script.messages.clone();
+        // Some refuse two answers in a row: then there is no such passage to be read either.
         let Ok(text) = self.prober.conversation(messages, mode, is_prompt) else {
             return;
         };
@@ -219,6 +232,7 @@ impl PassageFinder<'_, '_> {
                 None => Some(script.messages.len()),
             };
             last = number(before.as_ref()).or(last);
+            // A turn of which nothing comes out, as one with a call alone may, has left no slot between these two.
             let skips = matches!((last, next), (Some(last), Some(next)) if next > last + 1);
             let passage = pieces.map(|pieces| Passage {
                 from: before.map(|before| before.slot),
@@ -248,6 +262,7 @@ impl PassageFinder<'_, '_> {
         let offered = self.prober.tools().len();
         for (_, known) in self.tool_texts.iter().filter(|(of, _)| *of == offered) {
             let mut places = text.match_indices(known.as_str());
+            // Tools may be written with every question. Which of two places is meant, a text does not tell.
             if let (Some((at, _)), None) = (places.next(), places.next()) {
                 return Some((at, at + known.len()));
             }
@@ -345,6 +360,7 @@ impl PassageFinder<'_, '_> {
             .iter()
             .filter_map(|slot: &FoundSlot<'_>| slot.call)
             .max()?;
+        // A reading of fewer calls has words of the others in its arguments, as raw values allow.
         (found + 1 == count).then_some((start, end - start))
     }
 
@@ -385,6 +401,7 @@ impl PassageFinder<'_, '_> {
         if !rest.is_empty() {
             pieces.push(Piece::Text(rest.to_owned()));
         }
+        // A word in a passage stands for something that no slot holds: the next conversation has another one there.
         let texts = pieces.iter().filter_map(|piece| match piece {
             Piece::Text(text) => Some(text),
             _ => None,
@@ -403,6 +420,7 @@ fn said(text: &str, script: &LabeledConversation) -> Option<Vec<Found>> {
         let Some((start, _)) = places.next() else {
             continue;
         };
+        // A question that is repeated in the last turn has two places, and a text that is read has one slot for it.
         if places.next().is_some() {
             return None;
         }
@@ -447,6 +465,7 @@ fn with_indices(passages: Vec<Passage>) -> Vec<Passage> {
         });
         let runs: Vec<Piece> = runs.collect();
         let is_number = |piece: &Piece| matches!(piece, Piece::Text(text) if is_number(text));
+        // `<turn 1>` and `<turn 2>` are one passage, in which the number counts.
         let skeleton = runs.iter().map(|piece| match is_number(piece) {
             true => Piece::Index,
             false => piece.clone(),
@@ -470,6 +489,7 @@ fn with_indices(passages: Vec<Passage>) -> Vec<Passage> {
         let mut passage = group.first()?.clone();
         let pieces = skeleton.into_iter().enumerate().map(|(at, piece)| {
             let first = &passage.pieces[at];
+            // A digit that never changes, as in `<h2>`, counts nothing.
             match group.iter().all(|other| other.pieces[at] == *first) {
                 true => first.clone(),
                 false => piece,

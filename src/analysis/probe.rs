@@ -38,6 +38,7 @@ impl Tools {
             return Tools::default();
         }
         let list = tools.into();
+        // Written once: it is a part of the key of each rendering.
         let text = json::write(&list);
         Tools(Some(Rc::new(OfferedTools { list, text })))
     }
@@ -125,6 +126,7 @@ impl Probe {
     /// The messages exactly as they are, without the names for reasoning that the transformers
     /// library adds.
     pub(super) fn without_aliases(self) -> Probe {
+        // What is given as a variable goes to the template as it is.
         let messages = self.messages.clone();
         self.variable("messages", messages)
     }
@@ -217,6 +219,7 @@ impl<'t> Prober<'t> {
     /// tokens, the template's own are taken.
     pub(super) fn new(template: &ChatTemplate, renderer: Renderer<'t>, base: &RenderInput) -> Self {
         let mut stem = String::from("zq");
+        // A template may hold "zq": then a rendering with it shows nothing.
         while template.jinja.contains(&stem) {
             stem.push('q');
         }
@@ -250,10 +253,12 @@ impl<'t> Prober<'t> {
         let question = Probe::of([message("user", &self.word("question"))]);
         let ask = |prober: &Self| {
             let answer = prober.render(&question.clone().prompt());
+            // A template may refuse to write prompts, and write conversations all the same.
             answer.or_else(|_| prober.render(&question)).map(|_| ())
         };
         let first = ask(self);
         let mut is_asked = first.is_ok();
+        // `tools | length` takes no null, `'' + m.content[0].text` no text; the plainest change comes first.
         for (parts, no_tools) in [(false, true), (true, false), (true, true)] {
             if !is_asked {
                 self.ask_with(no_tools, parts);
@@ -262,6 +267,7 @@ impl<'t> Prober<'t> {
         }
         if !is_asked {
             self.ask_with(false, false);
+            // The first refusal is about a plain question, as people ask it.
             return first;
         }
         self.try_parts();
@@ -292,6 +298,7 @@ impl<'t> Prober<'t> {
             word("result"),
         );
         let asked = message("user", &question);
+        // Nine letters and digits: some templates refuse any other id.
         let tool_call = call("zqid70001", &name, Object::new().into());
         let calling = with(message("assistant", ""), "tool_calls", vec![tool_call]);
         let answered = result("zqid70001", &name, &done);
@@ -314,9 +321,11 @@ impl<'t> Prober<'t> {
             let probe = Probe::of(messages);
             let holds =
                 |prober: &Self| prober.render(&probe).is_ok_and(|text| text.contains(&word));
+            // `{% for part in m.content if part.type == 'text' %}` finds no part in a text, and says nothing.
             if !self.setting.in_parts.contains(&role) && !holds(self) {
                 self.setting.in_parts.push(role);
                 self.note_given();
+                // In neither form its words come out: the role is dropped, and nothing is to be changed for it.
                 if !holds(self) {
                     self.setting.in_parts.pop();
                     self.note_given();
@@ -373,6 +382,7 @@ impl<'t> Prober<'t> {
 
     /// A word that occurs nowhere else.
     pub(crate) fn word(&self, meaning: &str) -> String {
+        // Counted for each template alone: what is derived must not hang on what was derived before.
         let number = self.words.replace(self.words.get() + 1);
         // The number stands within, so that no word begins another.
         format!("{}{number:03}{meaning}", self.stem)
@@ -393,6 +403,7 @@ impl<'t> Prober<'t> {
 
     pub(super) fn render(&self, probe: &Probe) -> Result<String, RenderError> {
         let key = self.key(probe);
+        // What is found out in one file is asked again in others: the same prompts, the same plain turn.
         if let Some(known) = self.rendered.borrow().get(&key) {
             return known.clone();
         }
@@ -419,6 +430,7 @@ impl<'t> Prober<'t> {
             json::write_into(&mut key, message, &Style::COMPACT);
         }
         key.push_str(tools);
+        // Most have none, and an empty object need not be written for each.
         if !probe.variables.is_empty() {
             key.push_str(&json::write(&probe.variables.clone().into()));
         }
@@ -430,6 +442,7 @@ impl<'t> Prober<'t> {
         let messages = self.in_form(&probe.messages);
         let tools = probe.tools.0.as_ref().map(|tools| tools.list.clone());
         let mut input = self.setting.input(messages, tools, &probe.variables);
+        // Messages given `without_aliases` take the form that the others take.
         if let Some(Value::Array(messages)) = input.variables.get("messages") {
             let messages = self.in_form(messages);
             input.variables.insert("messages", messages);
@@ -442,6 +455,7 @@ impl<'t> Prober<'t> {
         if let Some(error) = &*self.exhausted.borrow() {
             return Err(error.clone());
         }
+        // Each rendering may stay within its budget, and all of them together take minutes.
         if self.spent.get() > MAX_PROBING {
             return Err(RenderError::given_up(
                 "the renderings so far have taken too long to go on",
@@ -459,6 +473,7 @@ impl<'t> Prober<'t> {
                 return Err(error);
             }
         };
+        // A template that writes so much around a few words would be compared, piece by piece, for long.
         if text.len() > MAX_RENDERING {
             return Err(RenderError::given_up(format!(
                 "the rendering of a few short messages is longer than {MAX_RENDERING} bytes"

@@ -61,6 +61,7 @@ impl ReasoningContext {
         reasoning: &str,
         next: &str,
     ) -> Option<ReasoningContext> {
+        // A switch that is off, or not set, may leave the thought out of the turn.
         for mode in [ThinkingMode::On, ThinkingMode::Unset] {
             let body = headers.turn(prober, PrecedingMessages::Question, assistant, mode);
             let Some((before, rest)) = body.as_deref().and_then(|body| body.split_once(reasoning))
@@ -132,6 +133,7 @@ impl ObservedReasoning {
     ) -> Option<ReasoningMarkers> {
         let open = match context.is_behind {
             // What follows upon a text without reasoning closes the text.
+            // In `<say>So.</say><since>It is.</since>`, `</say>` is the text's and `<since>` the thought's.
             true => &context.before[common_prefix(&context.before, &self.behind_plain)..],
             false => context.before.as_str(),
         };
@@ -139,11 +141,13 @@ impl ObservedReasoning {
         let open = (!open.trim().is_empty()).then(|| open.to_owned());
         // Before text and before a call it is closed alike.
         let both = self.before_text.as_ref().zip(self.before_call.as_ref());
+        // `</think>\n\n` before a text and `</think><call>` before a call: what closes the thought is what both have.
         let shared = both.map(|(text, call)| shared_start(&text.after, &call.after));
         let close = match shared {
             Some(shared) if !shared.trim().is_empty() => closing_marker(shared),
             _ => closing_marker(self.without_content_opener(open.as_deref(), &context.after)),
         };
+        // `<bot><think>` may begin every turn and every prompt: then the opener was taken for a part of the header.
         let by_close = || opener_in_header(headers, close.as_deref()?);
         let open = open.or_else(by_close);
         (open.is_some() || close.is_some()).then_some(ReasoningMarkers { open, close })
@@ -154,6 +158,8 @@ impl ObservedReasoning {
     fn without_content_opener<'t>(&self, open: Option<&str>, after: &'t str) -> &'t str {
         let plain = self.before_plain.trim();
         match open {
+            // `</think><say>`: every text has `<say>` before it. But `<think></think>` before a plain text is no
+            // opener of texts.
             Some(open) if !plain.contains(open.trim()) => {
                 after.trim_end().strip_suffix(plain).unwrap_or(after)
             }
@@ -190,12 +196,14 @@ pub(super) fn find(
 ) -> Option<ReasoningShape> {
     let (ReasoningMarkers { open, close }, certainty) = match observed.any() {
         Some(context) => (observed.markers(headers, context)?, Certainty::Seen),
+        // Outputs come before what a template or instructions only suggest.
         None => match outputs::reasoning(prober, outputs) {
             Some(markers) => (markers, Certainty::Observed),
             None => unseen_markers(prober, template, headers)?,
         },
     };
     if let Some(open) = open.as_deref() {
+        // `<bot><think>` in prompts and conversations: the header ends before what opens the thought.
         headers.shorten(open.trim());
     }
     let remainders = headers.prompt_remainders(prober, &[PrecedingMessages::Question]);
@@ -207,6 +215,7 @@ pub(super) fn find(
         let close = close.as_deref();
         close.is_some_and(|close| rest.contains(close.trim()))
     };
+    // Many templates drop thoughts as soon as another question follows.
     let past = prober.past_turn(
         PrecedingMessages::Question,
         &turns.thoughtful,
@@ -221,6 +230,7 @@ pub(super) fn find(
         in_last_turn: observed.before_text.is_some(),
         in_past_turns: past.is_ok_and(|turn| turn.tail().contains(&turns.thought)),
         beside_calls: observed.before_call.is_some(),
+        // `<think>\n\n</think>` at the end of a prompt begins no thought: it switches thinking off.
         opened_by_prompt: remainders.iter().any(|rest| opens(rest) && !closes(rest)),
         closed_by_prompt: remainders.iter().any(closes),
         open,
@@ -260,6 +270,7 @@ fn opener_in_header(headers: &TurnHeaders, close: &str) -> Option<String> {
     let header = headers.header(PrecedingMessages::Question, ThinkingMode::On);
     let closing = markers::markers(close).last()?;
     let pieces: Vec<&str> = pieces(header).collect();
+    // By its name alone: `<bot>` before `</think>` opens no thought.
     let at = pieces.iter().rposition(|piece| is_pair(piece, closing))?;
     Some(pieces[at..].concat())
 }

@@ -6,6 +6,7 @@ use crate::markers::lexicon::unmarked;
 use crate::markers::{self, core, is_pair, mirrored, thinks};
 
 /// How many different markers of a template are looked at.
+// Each may cost three renderings.
 const MAX_MARKERS: usize = 300;
 
 /// What opens and closes reasoning.
@@ -31,12 +32,15 @@ pub(super) fn infer(
     remainders: &[String],
 ) -> Option<ReasoningMarkers> {
     let remainders: Vec<&str> = remainders.iter().map(|rest| behind_role(rest)).collect();
+    // `<think>\n\n</think>` in one prompt; or `<think>` in one and `<think></think>` in another.
     let in_one = remainders.iter().find_map(|rest| pair_in(rest));
     if let Some(pair) = in_one.or_else(|| closed_in_another(&remainders)) {
         return Some(pair);
     }
+    // Prompts have brackets around markers of several parts, so what is compared with them needs the same.
     let template_source = prober.marked(template_source);
     let mut known: Vec<&str> = markers::markers(&template_source).collect();
+    // A marker stands in a source many times, and is tried once.
     known.sort_unstable();
     known.dedup();
     known.truncate(MAX_MARKERS);
@@ -50,6 +54,7 @@ pub(super) fn infer(
     let mut openers = remainders.iter().map(|rest| rest.trim());
     if let Some(open) = openers.find(|rest| !rest.is_empty()) {
         // The prompt opens it with words, or with several markers; what closes it shows when content holds that.
+        // Where the prompt opens it with one marker, all other single ones have been tried above.
         let is_alike = |text: &&str| {
             *text != open && (marker.is_none() || markers::markers(text).nth(1).is_some())
         };
@@ -80,6 +85,7 @@ fn behind_role(rest: &str) -> &str {
     let solid: Vec<(&str, usize)> = ends.filter(|(piece, _)| !piece.trim().is_empty()).collect();
     let is_role = |pair: &[(&str, usize)]| {
         let (open, name) = (pair[0].0, pair[1].0.to_lowercase());
+        // `<think>model` would be a thought that begins with this word.
         markers::is_marker(open) && !thinks(open) && (name == "assistant" || name == "model")
     };
     let Some(open) = solid.windows(2).rposition(is_role) else {
@@ -87,6 +93,7 @@ fn behind_role(rest: &str) -> &str {
     };
     let closes = |(close, _): &&(&str, usize)| {
         let names = [core(solid[open].0), core(close)];
+        // `<start>assistant<end>`: markers that say no more than this belong together, though they have no name.
         is_pair(solid[open].0, close) || (markers::is_marker(close) && names == ["", ""])
     };
     let close = solid.get(open + 2).filter(closes);
@@ -106,6 +113,7 @@ fn closed_in_another(remainders: &[&str]) -> Option<ReasoningMarkers> {
     remainders.iter().find_map(|opened| {
         let open = markers::markers_or_whole(opened).pop()?;
         let closed = remainders.iter().find_map(|rest| {
+            // The second prompt says all that the first does, and closes it: so the first has opened something.
             let rest = rest.trim().strip_prefix(opened.trim())?;
             Some(markers::markers_or_whole(rest)).filter(|units| units.len() == 1)
         })?;
@@ -120,6 +128,7 @@ fn with_counterpart(
     known: &[&str],
 ) -> Option<ReasoningMarkers> {
     if markers::says_end(marker) {
+        // A prompt may end with `</think>`, so that the turn begins with the answer.
         let open = known.iter().find(|other| is_pair(other, marker));
         return Some(ReasoningMarkers {
             open: open.map(|open| (*open).to_owned()),
@@ -130,6 +139,7 @@ fn with_counterpart(
     let says_end = |close: &&&str| markers::says_end(close);
     let cuts = |close: &&&str| **close != marker && cuts_off(prober, close);
     let close = named
+        // Where no name belongs to it: a template that cuts thoughts out of past turns knows what closes them.
         .or_else(|| known.iter().filter(says_end).find(cuts))
         .or_else(|| known.iter().find(cuts));
     Some(ReasoningMarkers::both(marker, *close?))
@@ -141,6 +151,7 @@ fn cut_marker(prober: &TurnProber<'_>, close: &str, known: &[&str]) -> Option<Re
         return None;
     }
     let open = known.iter().find(|open| is_pair(open, close));
+    // The opener may stand nowhere: `content.split('</mull>')` is all that such a template needs.
     let open = open.map_or_else(|| close.replacen('/', "", 1), |open| (*open).to_owned());
     Some(ReasoningMarkers::both(open, close))
 }
@@ -151,13 +162,16 @@ fn quoted(source: &str) -> Vec<&str> {
     for quote in ['\'', '"'] {
         let parts = source
             .split('\n')
+            // Line by line: one apostrophe in a comment would turn all that follows inside out.
             .flat_map(|line| line.split(quote).skip(1).step_by(2));
         texts.extend(parts.map(|text| {
             text.trim()
+                // In the source, a line break in quotes is written as an escape.
                 .trim_end_matches("\\n")
                 .trim_start_matches("\\n")
         }));
     }
+    // `: ` and `\n` stand in any template.
     texts.retain(|text| text.len() > 2);
     texts.sort_unstable();
     texts.dedup();
@@ -168,11 +182,13 @@ fn quoted(source: &str) -> Vec<&str> {
 /// because of the marker.
 pub(super) fn cuts_off(prober: &TurnProber<'_>, marker: &str) -> bool {
     let (before, after) = (prober.word("before"), prober.word("after"));
+    // A template gets its content without brackets around markers.
     let marker = &unmarked(marker);
     let keeps = |between: &str, word: &str| {
         let assistant = AssistantTurn::content(&format!("{before}{between}{after}"));
         let turn = prober.past_turn(PrecedingMessages::Question, &assistant, ThinkingMode::Unset);
         turn.is_ok_and(|turn| turn.tail().contains(word))
     };
+    // A template that drops past answers altogether does not do so because of the marker.
     keeps(marker, &after) && !keeps(marker, &before) && keeps(" ", &before)
 }

@@ -45,6 +45,7 @@ impl SampleTurns {
     pub(super) fn with_mixtures(&self) -> Vec<AssistantTurn> {
         let mut turns = self.all();
         if let Some(call) = &self.call {
+            // A text and a call have a border that neither has alone.
             turns.push(call.one.clone().with_content(&self.word));
             turns.push(call.two());
         }
@@ -63,6 +64,7 @@ impl SampleTurns {
             .flatten()
             .peekable();
         let says = |turn: RenderedTurn| words.iter().any(|word| turn.text().contains(*word));
+        // A template that refuses all turns is not silent: its error says why.
         rendered.peek().is_some() && !rendered.any(says)
     }
 

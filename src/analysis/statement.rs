@@ -114,6 +114,7 @@ impl Findings {
         if !self.content.beside_reasoning.is_empty() {
             let around = all_shown(&self.content.beside_reasoning);
             let reasoning = self.reasoning.as_ref();
+            // What stands beside reasoning is as sure as that is.
             let certainty = reasoning.map_or(Certainty::Seen, |shape| shape.certainty);
             let text = format!("beside reasoning also {around}");
             add(Subject::Content, certainty, text);

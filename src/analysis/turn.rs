@@ -48,6 +48,8 @@ impl TurnShape {
 
     /// The part of a prompt that stands after the last header: nothing, if that is none of the turn to come.
     pub(crate) fn prefilled<'p>(&self, prompt: &'p str) -> &'p str {
+        // Behind the last header stands what a prompt has begun, such as `<think>`; where the model writes the header
+        // itself, the last one is that of an earlier turn.
         let begun = after_headers(&self.headers, prompt);
         let mut before = self.before_seams.iter();
         match before.any(|marker| begun.contains(marker.as_str())) {
@@ -76,6 +78,7 @@ pub(super) fn find(
         behind.map_or_else(String::new, |(_, behind)| behind.to_owned())
     };
     let (situation, mode) = (PrecedingMessages::Question, ThinkingMode::Unset);
+    // `<end>\n` behind both ends the turn; `<user>` behind the past one is the next message.
     let last = after(prober.turn(situation, assistant, mode));
     let past = after(prober.past_turn(situation, assistant, mode));
     // What closes the content comes before what ends the turn, if anything else ends it.
@@ -88,6 +91,7 @@ pub(super) fn find(
         rest.map_or_else(|| text.clone(), str::to_owned)
     };
     let (mut last, past) = (beyond(last), beyond(past));
+    // `<over>\n\n## Keeper\n` behind the last turn: some write the header of a turn that nobody asked for.
     let next_header = headers.iter().find(|header| {
         let end = last.trim_end().strip_suffix(header.trim());
         // What stands behind both ends both.
@@ -96,6 +100,7 @@ pub(super) fn find(
     });
     let next_header = next_header.and_then(|header| {
         let end = last[..last.rfind(header.trim())?].trim_end().len();
+        // With `<|says|>` for a header, `<|at|>bot` in `<over><|at|>bot<|says|>` belongs to the next turn as well.
         Some(last.split_off(start_of_words(&last[..end]).unwrap_or(end)))
     });
     if let Some(next) = next_header.as_deref().map(str::trim_start) {
@@ -105,6 +110,7 @@ pub(super) fn find(
             Ok(prompt) => prompt.tail().contains(next.trim_end()),
             Err(_) => true,
         };
+        // A header that stands only behind turns of the assistant would not be found in a prompt.
         if PrecedingMessages::ALL.iter().all(has_next) {
             headers
                 .iter_mut()
@@ -113,12 +119,15 @@ pub(super) fn find(
         }
     }
     let mut ends: Vec<String> = ends(&last, &past).into_iter().map(str::to_owned).collect();
+    // `<over><reply>` behind the last turn and `<reply>` behind a question: nobody had to ask for it, so it ends
+    // turns.
     if next_header.is_none() {
         let before = prober.no_prompt(situation, mode);
         let before = before.map_or_else(|_| String::new(), |turn| turn.tail().to_owned());
         let own = always_written(&last, &past, &before, &headers);
         ends.extend(own.into_iter().map(str::to_owned));
     }
+    // A model may stop with it where no rendering has it.
     ends.extend(prober.eos_token().map(str::to_owned));
     dedup(&mut ends);
     // A seam begins with a marker, and an end of several signs before it: `<end>|` is the rest of `|<end>|`.
@@ -140,6 +149,7 @@ pub(super) fn find(
 /// The markers of the last turn's end that a past one does not have, if what comes before a turn ends with them, too, prompt or
 /// none, and they are no header: they begin the next turn, as every prompt does.
 fn always_written<'t>(last: &'t str, past: &str, before: &str, headers: &[String]) -> Vec<&'t str> {
+    // What a past turn ends with as well is known to end turns.
     let own = last[shared_start(last, past).len()..].trim();
     let holds_header = headers.iter().any(|header| own.contains(header.trim()));
     match before.trim_end().ends_with(own) && markers::are_markers(own) && !holds_header {
@@ -165,6 +175,7 @@ fn start_of_words(text: &str) -> Option<usize> {
 fn ends<'t>(last: &'t str, past: &'t str) -> Vec<&'t str> {
     let shared = shared_start(last, past);
     if !shared.trim().is_empty() {
+        // Where words end turns, as in `Over and out.`, they do so as a whole.
         return markers::markers_or_whole(shared);
     }
     // Each ends in its own way; the past one perhaps where the next message begins.
@@ -192,10 +203,13 @@ pub(super) fn answer_marker(
     let turn = prober.turn(PrecedingMessages::Question, assistant, ThinkingMode::Unset);
     let (_, behind) = turn.as_ref().ok()?.tail().rsplit_once(word)?;
     let call = prober.answered_call()?;
+    // A text may be ended, and a call not: `[[do]]{...}[[/do]]` and then at once `[[found]]`.
     if is_ended(behind) && is_ended(&call.behind) {
         return None;
     }
     let first = markers::first_piece(call.header_of_answer.trim_start())?;
+    // People write `[Found]` and `<found>`, and nobody types `<|found|>`.
     let is_alone = markers::is_marker(first) && markers::is_control(first);
+    // `<|found NAME|>` is another text for each tool.
     (is_alone && !prober.holds_words(first)).then(|| first.to_owned())
 }

@@ -32,9 +32,11 @@ impl TurnHeaders {
             let mut found: Vec<TurnHeader> = modes
                 .filter_map(|&mode| TurnHeader::of(prober, turns, word, situation, mode))
                 .collect();
+            // In this order: a header that is still blank would be no measure of where the others end.
             find_again(prober, &turns[0], word, &mut found);
             cut_to_shortest(&mut found);
             let before = prober.no_prompt(situation, ThinkingMode::Unset);
+            // `<end>\n` stands behind the question without a prompt, too: the modes have to share more than that.
             let before = before.map_or(0, |turn| turn.tail().len());
             cut_to_shared(&mut found, before);
             headers.extend(found);
@@ -51,6 +53,7 @@ impl TurnHeaders {
     fn find(&self, situation: PrecedingMessages, mode: ThinkingMode) -> Option<&TurnHeader> {
         let in_situation = || self.0.iter().filter(|header| header.situation == situation);
         let exact = in_situation().find(|header| header.mode == mode);
+        // A mode in which the template renders nothing is taken to begin as the others do.
         exact.or_else(|| in_situation().next())
     }
 
@@ -69,12 +72,14 @@ impl TurnHeaders {
         let whole = [&header.in_conversation, &header.in_prompt];
         let mut whole = whole
             .into_iter()
+            // An empty header begins every text.
             .filter(|header| !header.is_empty())
             .filter_map(|header| tail.strip_prefix(header.as_str()));
         if let Some(body) = whole.next() {
             return body;
         }
         match common_prefix(&header.in_conversation, tail) {
+            // A prompt with `\n  [bot] ` and turns with `\n[bot]   ` share a line break, and have the same header.
             shared if tail[..shared].trim().is_empty() => {
                 behind_ignoring_space(tail, &header.in_conversation).unwrap_or(&tail[shared..])
             }
@@ -105,6 +110,7 @@ impl TurnHeaders {
         let body = self.body(tail, situation, mode);
         let header = self.find(situation, mode);
         let header = header.map_or("", |header| header.in_prompt.as_str());
+        // `[bot] [/mull]` in a prompt may be `[bot]    [/mull]` in a turn: what is left of the turn begins behind it.
         let written = prompt.tail().strip_prefix(header).unwrap_or_default();
         behind_ignoring_space(body, written).unwrap_or(body)
     }
@@ -121,6 +127,7 @@ impl TurnHeaders {
         for header in &mut self.0 {
             for header in [&mut header.in_conversation, &mut header.in_prompt] {
                 let bounds = markers::boundaries(header);
+                // `>` opens a thought, and ends `<bot>`: cut there, the header would be `<bot`.
                 let is_whole = |at: &usize| {
                     let mut ends = [*at, at + open.len()].into_iter();
                     ends.all(|end| bounds.binary_search(&end).is_ok())
@@ -210,6 +217,8 @@ impl TurnHeaders {
     /// The last markers before the words behind which conversations go on with other white space than prompts do, where
     /// nothing else stands between: a model that is given a conversation up to there writes the whole header itself.
     pub(super) fn markers_before_header(&self) -> Vec<String> {
+        // Between the question and the seam stands no marker, so the one before the question has to tell the place:
+        // `<user>`.
         let seams = self.0.iter().filter(|header| {
             let shared = header.shared();
             header.differs_in_space() && markers::markers(shared).next().is_none()
@@ -243,6 +252,7 @@ impl TurnHeader {
         // Some templates begin the turn whether or not they are asked to.
         let before = prober.no_prompt(situation, mode).ok();
         let before = before.filter(|turn| turn.tail() != prompt.tail());
+        // "<end>\n" ends the message before; its line break may be the header's as well, and tells nothing.
         let before = before.map_or(0, |turn| turn.tail().trim_end().len());
         let says_more = |text: &str| text.get(before..).is_some_and(|own| !own.trim().is_empty());
         for (at, turn) in rendered.iter().flatten().enumerate() {
@@ -269,6 +279,7 @@ impl TurnHeader {
         let Some((ahead, _)) = text else {
             return Some(same(header));
         };
+        // `[ask] Hi [/ask]<bot>` in a prompt, `<ask>Hi</ask><bot>` in a conversation: they share `<bot>`.
         let end = shared_end(ahead, prompt.tail());
         // Some conversations have other white space before it than prompts do, and so not even the beginning in common.
         let start = prompt.tail().len() - end.len();
@@ -276,7 +287,9 @@ impl TurnHeader {
         let has_own_end = own.is_some_and(|own| !own.trim().is_empty());
         let covers_prompt = prompt.tail().len() - header.len() <= end.len();
         let begins_alike = covers_prompt && (says_more(&header) || !has_own_end);
+        // A blank or a word that both happen to end with is no header.
         if begins_alike || markers::markers(end).next().is_none() {
+            // Nothing is shared up to the first white space that differs: `\n<bot>` and ` <bot>`.
             if !says_more(&header)
                 && let Some((in_prompt, in_conversation)) =
                     shared_ignoring_space(prompt.tail(), ahead)
@@ -295,6 +308,7 @@ impl TurnHeader {
         Some(TurnHeader {
             situation,
             mode,
+            // All of it up to the text: the two have no beginning in common that could be cut.
             in_conversation: ahead.to_owned(),
             in_prompt: prompt.tail().to_owned(),
             before: last_marker,
@@ -311,6 +325,7 @@ impl TurnHeader {
     /// Whether a conversation has other white space before the turn than a prompt has, and nothing else.
     fn differs_in_space(&self) -> bool {
         let (prompt, conversation) = (&self.in_prompt, &self.in_conversation);
+        // White space may also stand within: `< bot >` in one, `<bot>` in the other.
         let solid = |text: &str| text.split_whitespace().collect::<String>();
         prompt != conversation && solid(prompt) == solid(conversation)
     }
@@ -329,6 +344,7 @@ fn shared_ignoring_space<'a, 'b>(a: &'a str, b: &'b str) -> Option<(&'a str, &'b
         let ((piece, end), (other, other_end)) = (in_a.next()?, in_b.next()?);
         (piece == other).then_some((piece, end, other_end))
     });
+    // Words behind the last marker may belong to the turn.
     let markers = same.filter(|(piece, ..)| markers::is_marker(piece));
     let (_, end, other_end) = markers.last()?;
     Some((&a[..end], &b[..other_end]))
@@ -395,6 +411,7 @@ fn find_again(
 /// Cuts the headers of one situation to what they have in common: where thinking is off, all turns
 /// may begin with reasoning that is closed at once.
 fn cut_to_shortest(headers: &mut [TurnHeader]) {
+    // `<bot>` with thinking on and `<bot><think></think>` with it off: the empty thought is the turn's.
     let shortest = headers.iter().map(|header| header.in_conversation.as_str());
     let Some(shortest) = shortest
         .min_by_key(|header| header.len())
@@ -402,6 +419,7 @@ fn cut_to_shortest(headers: &mut [TurnHeader]) {
     else {
         return;
     };
+    // A mode without a header says nothing of how long the header is in the others.
     if shortest.trim().is_empty() {
         return;
     }
@@ -409,6 +427,7 @@ fn cut_to_shortest(headers: &mut [TurnHeader]) {
         for header in [&mut header.in_conversation, &mut header.in_prompt] {
             let shortest = shortest.trim_start();
             let end = header.rfind(shortest).map(|at| at + shortest.len());
+            // `[bot] [tag]` stands in `\n[bot]   [tag]` but for white space.
             let loosely = || Some(header.len() - behind_ignoring_space(header, shortest)?.len());
             if let Some(end) = end.or_else(loosely) {
                 header.truncate(end);
@@ -423,6 +442,7 @@ fn cut_to_shared(headers: &mut [TurnHeader], before: usize) {
     let Some(first) = headers.first() else {
         return;
     };
+    // `<bot><think>` and `<bot><answer>`: what a mode chooses is a part of the turn.
     let mut shared = first.in_prompt.clone();
     for header in headers.iter() {
         for text in [&header.in_conversation, &header.in_prompt] {
@@ -440,6 +460,7 @@ fn cut_to_shared(headers: &mut [TurnHeader], before: usize) {
 
 /// The part of what stands before a turn that belongs to the turn and not to the message before.
 fn own_header(prober: &TurnProber<'_>, header: &TurnHeader) -> String {
+    // `<end>\n` stands there without a prompt, too, so it ends the message before.
     let before = prober
         .no_prompt(header.situation, header.mode)
         .map(|turn| turn.tail().to_owned())

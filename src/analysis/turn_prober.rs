@@ -33,6 +33,8 @@ pub(crate) enum PrecedingMessages {
 }
 
 impl PrecedingMessages {
+    // What a template writes before a turn may hang on each: a system's text within the first question, a tool's
+    // answer within a user's turn.
     pub(crate) const ALL: [PrecedingMessages; 3] = [
         PrecedingMessages::Question,
         PrecedingMessages::SecondQuestion,
@@ -146,6 +148,7 @@ fn assume(prober: &mut Prober<'_>, names: &[String]) -> Vec<AssumedVariable> {
     let answer = message("assistant", &answer);
     let offered = tool(&name, "A tool for a probe", "key");
     let probes = [
+        // A branch that only answers or calls take may read a variable of its own.
         Probe::of([question.clone()]).prompt(),
         Probe::of([question.clone(), answer]),
         Probe::of([question, call]).tools(Tools::of([offered])),
@@ -188,7 +191,11 @@ impl<'t> TurnProber<'t> {
             .into_iter()
             // Some don't show at the end of a prompt, but in its instructions.
             .filter(|v| {
+                // Any variable may change instructions, such as `{% if be_brief %}`: the name has to say that it is
+                // about thinking.
                 let is_named = v.name.contains("think") && changes_prompt(&v.name);
+                // `{{ budget }}` in the instructions changes them as well, and is no switch: it shows whatever it is
+                // given.
                 v.switch.is_some() || (is_named && !variables::is_printed(&prober, &v.name))
             })
             .map(|variable| variable.name)
@@ -261,6 +268,8 @@ impl<'t> TurnProber<'t> {
         for situation in PrecedingMessages::ALL {
             for mode in ThinkingMode::ALL {
                 let rendered = turns.iter().map(|turn| self.turn(situation, turn, mode));
+                // A marker of several parts may stand in prompts alone, such as the one with which they open a
+                // thought.
                 let prompt = self.prompt(situation, mode);
                 texts.extend(rendered.chain([prompt]).filter_map(Result::ok));
             }
@@ -296,12 +305,14 @@ impl<'t> TurnProber<'t> {
         let mut rendered = false;
         for form in self.input_form.alternatives(assistant) {
             let former = std::mem::replace(&mut self.input_form, form);
+            // With thinking off or unset, a template may leave out the thought that is looked for.
             match self.turn(situation, assistant, ThinkingMode::On) {
                 Ok(turn) if self.holds(&turn, words) => {
                     self.prefer_arguments_as_text(situation, assistant, turn.tail());
                     self.prefer_no_content(situation, assistant, turn.tail(), words);
                     return Ok(true);
                 }
+                // What is rendered without its words is dropped; only what is never rendered is refused.
                 Ok(_) => rendered = true,
                 Err(error) => {
                     refusal.get_or_insert(error);
@@ -329,7 +340,10 @@ impl<'t> TurnProber<'t> {
         }
         self.input_form.arguments_as_text = true;
         let with_text = self.turn(situation, assistant, ThinkingMode::On);
+        // `{&#34;k&#34;: ...}`, `{'k': ...}` and `{"k": ...}` say the same.
         let signs = |text: &str| Unescaped::of(text).text().replace('\'', "\"");
+        // `{"name": "f", "arguments": {'k': 'v'}}` mixes them by accident; `{'name': 'f', 'arguments': {'k': 'v'}}`
+        // is a format of its own.
         let mixes_quotes = |text: &str| text.contains('\'') && text.contains('"');
         let is_plainer = with_text.is_ok_and(|with_text| {
             let with_text = with_text.tail();
@@ -351,9 +365,12 @@ impl<'t> TurnProber<'t> {
         if assistant.content.is_some() || self.input_form.empty_content != EmptyContent::EmptyText {
             return;
         }
+        // A line break less is no reason to ask otherwise; markers are.
         let size = |text: &str| text.chars().filter(|c| !c.is_whitespace()).count();
         self.input_form.empty_content = EmptyContent::Null;
         let with_none = self.turn(situation, assistant, ThinkingMode::On).ok();
+        // `<from>bot<to>all<say>` around no text is left out by models; but `<say></say><do>` may be what opens
+        // calls, whether there is a text or not.
         let noted = assistant.clone().with_content(&self.words.note);
         let beside = self.turn(situation, &noted, ThinkingMode::On).ok();
         let opener = |turn: &RenderedTurn| {
@@ -379,6 +396,7 @@ impl<'t> TurnProber<'t> {
 
     fn holds(&self, turn: &RenderedTurn, words: &[&str]) -> bool {
         let tail = turn.tail();
+        // The note comes out where a list of parts is printed as it is: `[{'type': 'thinking', ...}]`.
         words.iter().all(|word| tail.contains(word)) && !tail.contains(&self.words.note)
     }
 
@@ -409,6 +427,7 @@ impl<'t> TurnProber<'t> {
         assistant: &AssistantTurn,
         mode: ThinkingMode,
     ) -> Result<RenderedTurn, RenderError> {
+        // Some write a call only once it is answered; the answers are cut off again.
         let calls = match self.input_form.needs_answers {
             true => assistant.calls.as_slice(),
             false => &[],
@@ -462,6 +481,7 @@ impl<'t> TurnProber<'t> {
         let (before_answer, _) = answered.split_once(self.words.result.as_str())?;
         let (_, between) = before_answer.rsplit_once(value)?;
         Some(AnsweredCall {
+            // What ends the turn of calls, as `<over>`, stands there with and without an answer.
             header_of_answer: between[common_prefix(between, behind)..].to_owned(),
             behind: behind.to_owned(),
         })
@@ -477,6 +497,8 @@ impl<'t> TurnProber<'t> {
         let reads = |key: &&str| {
             let mut messages = self.before(PrecedingMessages::Question);
             messages.push(with(self.message(&bare), key, thought));
+            // Under whichever name a thought is given, the renderer adds others: then each name would seem to be
+            // read.
             let probe = self.probe(messages, ThinkingMode::On).without_aliases();
             self.render(&probe).is_ok_and(|text| text.contains(thought))
         };
@@ -495,6 +517,7 @@ impl<'t> TurnProber<'t> {
             false => self.marked(&text),
         };
         let start = self.end_of_message(&text, situation);
+        // `Hello<tools>[...]</tools><bot>`: what defines tools behind the question begins no turn.
         let start = start + self.tools_behind_message(&text[start..], situation);
         if text.len() - start > MAX_TURN {
             return Err(RenderError::given_up(format!(
@@ -525,6 +548,7 @@ impl<'t> TurnProber<'t> {
             Some(function.get("description")?.as_str()?.to_owned())
         };
         let mut descriptions = self.tools.as_list().iter().filter_map(description);
+        // Definitions come with what they say. Without a description there, nothing has to be rendered for this.
         if !descriptions.any(|description| tail.contains(&description)) {
             return 0;
         }
@@ -534,6 +558,7 @@ impl<'t> TurnProber<'t> {
             let text = self.render(&probe).unwrap_or_default();
             text[self.end_of_message(&text, situation)..].to_owned()
         });
+        // What stands there without tools as well stands behind them.
         let added = with.strip_suffix(without.as_str());
         added.map_or(0, |added| common_prefix(added, tail))
     }

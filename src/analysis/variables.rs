@@ -69,6 +69,7 @@ pub(super) fn find(prober: &Prober<'_>, names: &[(String, bool)]) -> Vec<Variabl
     let variables = names.into_iter().filter_map(|(name, is_set)| {
         let switch = switch(prober, name, &word);
         let name = name.clone();
+        // `{% set thinking = thinking | default(true) %}` sets it and reads it: giving it tells.
         (!is_set || switch.is_some()).then_some(Variable { name, switch })
     });
     variables.collect()
@@ -85,6 +86,7 @@ fn switch(prober: &Prober<'_>, name: &str, word: &str) -> Option<Switch> {
         off: turn(&off),
         absent: turn(&absent),
     };
+    // `Budget: {{ budget }}` differs from value to value, and switches nothing.
     (switch.on != switch.off && !is_printed(prober, name)).then_some(switch)
 }
 
@@ -99,6 +101,7 @@ pub(super) fn is_printed(prober: &Prober<'_>, name: &str) -> bool {
 
 /// What follows a word.
 fn after_last(text: &str, word: &str) -> String {
+    // Before the question stand instructions. What switches the turn shows behind it.
     let from = text.rfind(word).map_or(0, |at| at + word.len());
     text[from..].to_owned()
 }

@@ -13,6 +13,7 @@ use super::turn_prober::TurnProber;
 use super::wording_probe::{Defined, Written};
 
 /// Parameters within parameters are looked at down to this depth.
+// Each level asks for all kinds of parameters once more, twice each.
 const MAX_DEPTH: usize = 2;
 
 /// So many words are in a probe at most.
@@ -26,6 +27,7 @@ pub(super) fn find(
 ) -> Option<Wording> {
     let offered = prober.tools().to_vec();
     let mut finder = Finder {
+        // Made once: a probe that is asked again has the same words, and is not rendered again.
         words: (0..MAX_WORDS).map(|_| prober.word("word")).collect(),
         stem: prober.stem().to_owned(),
         prober,
@@ -37,6 +39,7 @@ pub(super) fn find(
         is_escaped: false,
     };
     let found = finder.find();
+    // What is asked next goes on with the tools that were on offer before.
     finder.prober.offer(offered);
     found
 }
@@ -78,7 +81,10 @@ struct ListMembers {
 impl Finder<'_, '_> {
     fn find(&mut self) -> Option<Wording> {
         let reference = self.reference(Level::Tools)?;
+        // One tool does not show what stands between two: `def a(): ...\n\ndef b(): ...`.
         let two = [reference.clone(), reference];
+        // `{&#34;type&#34;: ...}` is JSON only when its escapes are taken back. In `{"about": "a &amp; b"}` they are
+        // meant, so plain comes first.
         for is_escaped in [false, true] {
             self.is_escaped = is_escaped;
             let (_, parts) = self.rendered(&two)?;
@@ -86,6 +92,7 @@ impl Finder<'_, '_> {
             if parts.iter().any(is_json) {
                 break;
             }
+            // Without any JSON, nothing shows that signs are escaped.
             self.is_escaped = false;
         }
         let lists = self.lists(Level::Tools, &|tools| tools, &[], 0)?;
@@ -98,6 +105,7 @@ impl Finder<'_, '_> {
             lists: std::mem::take(&mut self.lists),
             is_escaped: self.is_escaped,
         };
+        // What does not read the text that it was made of would misread others.
         wording.read(&text)?;
         Some(wording)
     }
@@ -107,6 +115,7 @@ impl Finder<'_, '_> {
         let definition = self.kinds.definition(tools, &self.words)?;
         self.prober.offer(definition.tools.clone());
         let text = self.prober.plain(self.messages)?;
+        // Where what stands around changes with the tools, as `You have 2 tools.` does, nothing can be lined up.
         let text = text.strip_prefix(self.before)?.strip_suffix(self.after)?;
         let parts = definition.written(text, &self.stem, self.is_escaped)?;
         Some((text.to_owned(), parts))
@@ -129,6 +138,7 @@ impl Finder<'_, '_> {
 
     /// One of a kind, with two members if it has any.
     fn defined(&self, level: Level, kind: usize) -> Option<Defined> {
+        // With one member that is required, `required` stands there, and the kind would be another.
         let is_optional = match level {
             Level::Tools => self.parameters(kind) == ToolParameters::Optional,
             Level::Parameters => self.kinds.parameters[kind].holds == Holds::OptionalProperties,
@@ -140,6 +150,7 @@ impl Finder<'_, '_> {
                 let optional = kinds.position(ParameterKind::is_optional_reference)?;
                 vec![Defined::of(optional, Vec::new()); 2]
             }
+            // Two, so that what stands between members shows: `a: str, b: str`.
             Some(members) => vec![self.reference(members)?; 2],
             None => Vec::new(),
         };
@@ -188,6 +199,7 @@ impl Finder<'_, '_> {
         let mut order: Vec<usize> = (0..count).collect();
         order.sort_by_key(|kind| *kind != reference_kind);
         for kind in order {
+            // A template that does not show the plainest kind shows nothing to line others up with.
             if kind != reference_kind && seen.is_empty() {
                 return None;
             }
@@ -217,6 +229,8 @@ impl Finder<'_, '_> {
             let Some(one) = self.defined(level, kind) else {
                 continue;
             };
+            // `(a, b, c)`: first and last have other texts around them. Beside two that are known, all that is new is
+            // the kind's own.
             let first = wrap(vec![one.clone(), reference.clone(), reference.clone()]);
             let last = wrap(vec![reference.clone(), reference.clone(), one]);
             let [first, last] = [first, last].map(|tools| self.seen(&tools, base, &inside));
@@ -225,6 +239,8 @@ impl Finder<'_, '_> {
             };
             let one = Seen { kind, first, last };
             let count = seen.first().map_or(one.first.1.len(), Seen::count);
+            // A kind that makes a list come once more or once less can't be lined up: lists are told apart by their
+            // order.
             if (one.first.1.len(), one.last.1.len()) == (count, count) {
                 seen.push(one);
             }
@@ -282,6 +298,8 @@ impl Finder<'_, '_> {
             let mut end = at;
             while end < parts.len() && is_below(&parts[end], base) {
                 let number = parts[end].path[base.len()];
+                // Numbers that fall begin another list of the same members: `def f(a, b):` and then `a: what it is
+                // about`.
                 let is_back = members.last().is_some_and(|(last, ..)| *last >= number);
                 if is_back {
                     break;
@@ -354,10 +372,12 @@ impl Finder<'_, '_> {
             });
             let within: Vec<usize> = within.collect();
             let (_, end) = self.fold(text, member[0].start, member, own + 1, &within, &mut 0)?;
+            // What this kind has before it belongs to the list; what all kinds have there stays a text.
             let before = text[at..part.start].strip_suffix(opens.first.as_str())?;
             push_text(&mut pieces, before);
             pieces.push(WordingPiece::List(number));
             at = end;
+            // Likewise behind the last one.
             text[at..].strip_prefix(ends.last.as_str())?;
             at += ends.last.len();
         }
@@ -407,6 +427,7 @@ fn list(seen: &[Seen], pass: usize) -> Option<WordingList> {
             _ => None,
         };
         match (first, last) {
+            // What is written in one way as the first and in another as the last is not understood.
             (Some((open, behind, pieces)), Some((before, close, same))) if pieces == same => {
                 sights.push(Sight {
                     kind: one.kind,
@@ -417,6 +438,7 @@ fn list(seen: &[Seen], pass: usize) -> Option<WordingList> {
                     pieces,
                 });
             }
+            // Some lists leave members out: `Required: a, b`. That tells of which kind the others are.
             (None, None) => absent.push(one.kind),
             _ => {}
         }
@@ -432,11 +454,13 @@ fn list(seen: &[Seen], pass: usize) -> Option<WordingList> {
 fn entries(sights: &[Sight<'_>]) -> Option<Vec<WordingEntry>> {
     let first = sights.first()?;
     let least = |shared: &dyn Fn(&Sight<'_>) -> usize| sights.iter().map(shared).min();
+    // `Parameters:\n` stands before whichever member is the first: it is none of the member's.
     let open = least(&|one| same_start(first.open, one.open))?;
     let before = least(&|one| same_start(first.before, one.before))?;
     let close = least(&|one| same_end(first.close, one.close))?;
     let mut entries: Vec<WordingEntry> = Vec::new();
     for one in sights {
+        // Behind it stands the plainest kind, whose beginning is known: the rest is its own end.
         let Some(tail) = one.behind.strip_suffix(&first.before[before..]) else {
             continue;
         };
@@ -448,6 +472,7 @@ fn entries(sights: &[Sight<'_>]) -> Option<Vec<WordingEntry>> {
             tail: tail.to_owned(),
             last: one.close[..one.close.len() - close].to_owned(),
         };
+        // `integer` and `number` may both be written `number`: one entry, which stands for either.
         let same = entries.iter_mut().find(|known| {
             (&known.first, &known.head, &known.tail, &known.last)
                 == (&entry.first, &entry.head, &entry.tail, &entry.last)

@@ -105,6 +105,7 @@ impl Kinds {
                 &["parameters", "properties"],
             ));
             parameters.insert("properties", properties);
+            // `"required": []` and no such key are two things: some templates write only the former.
             if !required.is_empty() || kind.parameters == ToolParameters::NoneRequired {
                 parts.push(DefinitionPart::json(
                     &path,
@@ -232,6 +233,7 @@ impl Definition {
             }
             let last = all.last().map_or(&[][..], |last| last.path.as_slice());
             let found = match c {
+                // A value comes whole: the words in it are its own, and stand in no slot.
                 '{' | '[' => {
                     let value = match &plain {
                         Some(plain) => plain.read(start),
@@ -264,6 +266,7 @@ impl Definition {
     fn json(&self, value: &Value, last: &[usize], start: usize, end: usize) -> Option<Written> {
         let found = self.parts.iter();
         let found = found.filter(|part| part.as_word().is_none() && part.value == *value);
+        // `{"type": "string"}` may be the schema of several parameters: of the one whose name stands before it.
         let near = |path: &[usize]| path.iter().zip(last).take_while(|(a, b)| a == b).count();
         let nearest = found.max_by_key(|part| {
             let path = &part.place.path;

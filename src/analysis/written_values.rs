@@ -52,6 +52,7 @@ pub(super) fn find(
         .and_then(|(before, after)| CallAround::of(words, &around, &before, &after));
     let mut values = Vec::new();
     let text = text_form(words, &writing, &after_key);
+    // `<q>a<q>` around every text may stand around those in lists, too: `[<q>a<q>]`.
     let dialect = text.as_ref().and_then(|(_, writing)| match writing {
         ValueWriting::Wrapped {
             open,
@@ -76,6 +77,7 @@ pub(super) fn find(
             }),
         None => add(&mut values, around.clone(), ValueType::String, writing),
     }
+    // Each type is asked for: `<str k>` and `<num k>` name it, and `True` shows whose literals there are.
     for kind in ValueType::ALL {
         let Some((value, (before, after))) =
             sample(kind).and_then(|value| Some((value.clone(), with(value)?)))
@@ -88,6 +90,7 @@ pub(super) fn find(
         };
         let own = call.as_ref();
         let own = own.and_then(|call| call.around(words, &before, &after[range.end..]));
+        // Where more of the call has changed than this, an argument is taken to stand between what texts do.
         let (open, close) = own.unwrap_or_else(|| (around.open.clone(), around.close.clone()));
         let around = PairDelimiters {
             open,
@@ -128,6 +131,7 @@ impl CallAround {
     fn around(&self, words: &CallWords, before: &str, behind: &str) -> Option<(String, String)> {
         let open = before.strip_prefix(self.before.as_str())?;
         let close = behind.strip_suffix(self.after.as_str())?;
+        // `</k>` closes the argument `k`: another one is closed by its own key.
         let close = close.replace(words.keys[0].as_str(), &KEY_SLOT.to_string());
         Some((open.to_owned(), close))
     }
@@ -139,6 +143,7 @@ fn add(
     kind: ValueType,
     writing: ValueWriting,
 ) {
+    // Types that stand between the same markers share them: a reader can't tell them apart by these.
     let at = all.iter().position(|values| values.around == around);
     let at = at.unwrap_or_else(|| {
         all.push(WrittenValues {
@@ -161,10 +166,12 @@ fn add(
 fn sample(kind: ValueType) -> Option<Value> {
     Some(match kind {
         ValueType::String => return None,
+        // Numbers that stand nowhere else, and have no place in a count of calls.
         ValueType::Integer => 918_273_645.into(),
         ValueType::Number => Value::from(7_613.25),
         ValueType::Boolean => true.into(),
         ValueType::Null => Value::Null,
+        // A text shows what quotes a list has, a literal whose words it has.
         ValueType::Array => vec![Value::from("zqa"), true.into()].into(),
         ValueType::Object => object! {"zqk": true}.into(),
     })
@@ -182,6 +189,7 @@ fn plain_form(
 ) -> Option<(Range<usize>, ValueWriting)> {
     let sign = between.trim_end_matches(['"', '\'']).chars().next_back();
     let (plain, python) = (Dialect::default(), Dialect::python());
+    // `["a", True]`: quotes as in JSON and literals as in Python.
     let with_literals = Dialect {
         python_literals: true,
         ..Dialect::default()
@@ -194,12 +202,15 @@ fn plain_form(
     ];
     let own = dialect.map(|dialect| (dialect, json(dialect)));
     let texts = known.into_iter().chain(own).flat_map(|(dialect, writing)| {
+        // `{"a":1}` and `{"a": 1}`: both are in use.
         SIGNS.map(|signs| (in_dialect(value, dialect, signs), writing.clone()))
     });
     let found = texts.filter_map(|(text, writing)| {
         let places = || after_key.match_indices(&text).map(|(at, _)| at);
+        // `<arg k type=null>null</arg>`: the value is the second, behind the sign that texts stand behind.
         let alike = places().find(|at| after_key[..*at].chars().next_back() == sign);
         let at = alike.or_else(|| after_key.rfind(&text));
+        // `true` may stand far behind, in another part of the turn: that is no value of this key.
         let at = at.filter(|at| *at <= LONGEST)?;
         Some((at..at + text.len(), writing))
     });
@@ -221,6 +232,7 @@ fn text_form(
     }
     let after_special = with(special.as_str().into()).unwrap_or_default();
     if holds_escaped(&after_special, &special) {
+        // The quote belongs to the value: `: "` before a text is `: ` before any value.
         let quote = before.chars().next_back()?;
         let between = before[..before.len() - quote.len_utf8()].to_owned();
         return match quote {
@@ -233,6 +245,7 @@ fn text_form(
     if let Some(between) = before.strip_suffix('"') {
         let [first, second] = &words.values;
         let after_quoted = with(format!("{first}\"{second}").into()).unwrap_or_default();
+        // A quote with a backslash before it is JSON's, whatever becomes of line breaks.
         if after_quoted.contains(&format!("{first}\\\"{second}")) {
             let writing = ValueWriting::Json(Dialect::default());
             return Some((between.to_owned(), writing));
@@ -250,6 +263,7 @@ fn text_form(
     };
     let is_quoted = before.ends_with('"') && behind.starts_with('"');
     if let Some(between) = before.strip_suffix('"').filter(|_| is_quoted)
+        // Where numbers have quotes as well, as in `k="7"`, these are the attribute's, and not the text's.
         && number_is_bare(with)
     {
         // Quotes of texts alone, but no escapes.
@@ -257,6 +271,7 @@ fn text_form(
     }
     let open = before_special.strip_prefix(before).unwrap_or_default();
     let close = behind_special.strip_suffix(behind).unwrap_or_default();
+    // `<![CDATA[a < b]]>` stands around such texts only. What stands on one side is no wrapping.
     let writing = match open.is_empty() || close.is_empty() {
         true => ValueWriting::Raw,
         false => wrapped(open, close, false),
@@ -301,6 +316,7 @@ fn nested(open: &str, close: &str, with: &impl Fn(Value) -> Option<String>) -> D
         unquoted_keys: true,
         ..quoted.clone()
     };
+    // `{k:<q>a<q>}`: where texts have quotes of their own, keys may have none.
     let is_bare = sample(ValueType::Object).is_some_and(|object| {
         let after = with(object.clone()).unwrap_or_default();
         let mut texts = SIGNS.iter().map(|signs| in_dialect(&object, &bare, *signs));

@@ -43,6 +43,7 @@ pub(super) fn find(prober: &Prober<'_>) -> Option<GenerationPrompt> {
     let asked = message("user", &prober.word("asked"));
     let open = prober.render(&Probe::of([asked.clone()])).ok()?;
     let prompt = prober.render(&Probe::of([asked.clone()]).prompt()).ok()?;
+    // What stands there without a prompt is no part of it, also where it begins the turn already.
     let common = same_start(&open, &prompt);
     Some(GenerationPrompt {
         text: prompt[common..].to_owned(),
@@ -57,6 +58,7 @@ fn thinking(prober: &Prober<'_>, asked: &Value, prompt: &str) -> Option<Thinking
     let plain = message("assistant", &content);
     let thinking = with(plain, REASONING_KEYS[0], thought.as_str());
     let written = prober.render(&Probe::of([asked.clone(), thinking])).ok()?;
+    // Where no thought is rendered, there is nothing to judge the prompt by.
     let start = written.find(&thought)?;
     let end = start + thought.len();
     let closing = written[end..]

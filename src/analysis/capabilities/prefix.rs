@@ -54,6 +54,7 @@ pub struct Departure {
 
 /// Who speaks, and how: `t` text, `r` reasoning and text, `c` a call, `q` reasoning and a call, and `b` all of it;
 /// `u` a user, and `o` a tool.
+// The smallest first: the first in which a text is not kept is the one that is shown.
 const CONVERSATIONS: [(Follower, &str); 10] = [
     (Follower::User, "utu"),
     (Follower::User, "uru"),
@@ -84,6 +85,7 @@ const FORMS: [(&str, bool); 4] = [
 pub(super) fn find(prober: &Prober<'_>, variables: &[Variable]) -> Vec<PrefixKept> {
     let mut found: Vec<PrefixKept> = Vec::new();
     for (follower, shape) in CONVERSATIONS {
+        // A template without calls says nothing of conversations with them.
         let Some((messages, before, after)) = rendered(prober, shape, None) else {
             continue;
         };
@@ -114,6 +116,7 @@ fn departure(messages: Vec<Value>, before: &str, after: &str) -> Option<Departur
     if shared == before.len() {
         return None;
     }
+    // From where a marker begins: `<end>` tells more than `nd>`.
     let shared = boundary(before, shared);
     let shown = |text: &str| text[shared..].chars().take(SHOWN).collect();
     Some(Departure {
@@ -142,6 +145,7 @@ fn rendered(
 ) -> Option<(Vec<Value>, String, String)> {
     FORMS.into_iter().find_map(|form| {
         let (messages, last) = messages(shape, form);
+        // Some refuse a tool's answer where no tools are on offer.
         let offered = match shape.contains('o') {
             true => Tools::of([tool("lookup", "Looks it up", "key")]),
             false => Tools::default(),
@@ -157,6 +161,7 @@ fn rendered(
             .render(&probe(&messages[..messages.len() - 1]))
             .ok()?;
         let after = prober.render(&probe(&messages)).ok()?;
+        // A template that drops what is said last keeps any text, and that shows nothing.
         let comes_out = last.iter().all(|word| after.contains(word.as_str()));
         comes_out.then_some((messages, before, after))
     })

@@ -68,6 +68,7 @@ impl<'p, 't> Questions<'p, 't> {
                     best = (Outcome::Dropped, text);
                     rendered = true;
                 }
+                // Ids of nine letters may be refused and longer ones not: what one way renders is not refused.
                 Err(error) if !rendered => {
                     best = (Outcome::Refused(error.message().to_owned()), String::new());
                 }
@@ -98,6 +99,7 @@ impl<'p, 't> Questions<'p, 't> {
         let user = message("user", &asked);
         let probe = Probe::of([message("system", &word), user.clone()]).prompt();
         let (outcome, text) = self.best([probe], &[&word]);
+        // What stands before a question in any case shows where its turn begins.
         let alone = self.prober.render(&Probe::of([user]).prompt());
         let note = match (&outcome, alone) {
             (Outcome::Rendered, Ok(alone)) => placement(&text, &alone, &word, &asked),
@@ -116,6 +118,7 @@ impl<'p, 't> Questions<'p, 't> {
         let probe = Probe::of([self.question()])
             .tools(Tools::of([offered]))
             .prompt();
+        // A template that lists names alone does not show tools to the model.
         self.answer(Topic::Tools, vec![probe], &[&name, &about])
     }
 
@@ -136,6 +139,7 @@ impl<'p, 't> Questions<'p, 't> {
                 let tools = names.iter().map(|name| tool(name, "A tool", "key"));
                 let tools = Tools::of(tools);
                 let answered = Probe::of(asked.clone().into_iter().chain(answers));
+                // Some want each call to be answered, some a turn with calls to be the last.
                 probes.push(answered.tools(tools.clone()).prompt());
                 probes.push(Probe::of(asked).tools(tools));
             }
@@ -210,12 +214,15 @@ impl<'p, 't> Questions<'p, 't> {
         let places: Vec<&str> = ReasoningPlace::all()
             .filter(|place| {
                 let probes = self.with_reasoning(topic, *place, &word);
+                // Otherwise each name would be rendered under another one.
                 let probes = probes.into_iter().map(Probe::without_aliases);
                 let (outcome, text) = self.best(probes, &[&word]);
+                // `[{'type': 'thinking', ...}]` has the word in it, and no template meant that.
                 outcome == Outcome::Rendered && !prints_parts(&text, "thinking")
             })
             .map(ReasoningPlace::name)
             .collect();
+        // As people ask: here the renderer adds the other names.
         let most_common = ReasoningPlace::Key(REASONING_KEYS[0]);
         let probes = self.with_reasoning(topic, most_common, &word);
         let (mut outcome, _) = self.best(probes, &[&word]);
@@ -234,6 +241,7 @@ impl<'p, 't> Questions<'p, 't> {
         let turn = place.message(thought, &self.word("content"));
         match topic {
             Topic::ReasoningInPastTurns => {
+                // A thought is past as soon as another question follows.
                 let later = [self.question(), turn, self.question()];
                 vec![Probe::of(later).prompt()]
             }
