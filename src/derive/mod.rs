@@ -484,6 +484,7 @@ fn gather<'t>(
 fn missing_tokens(findings: &Findings, refused: &[RefusedConversation]) -> Vec<MissingToken> {
     let mut missing = findings.missing_tokens.clone();
     let undefined = refused.iter().filter_map(|one| one.error.undefined());
+    // Another undefined name, as `today`, is a variable of the chat template, and nothing that a model writes.
     let tokens = undefined.filter(|name| advice::is_name(name) && name.ends_with("_token"));
     for token in tokens.map(MissingToken::named) {
         if !missing.contains(&token) {

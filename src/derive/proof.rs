@@ -180,6 +180,7 @@ pub(super) fn rows(
         .filter(|sample| sample.origin == Origin::Rendered);
     let rows = rendered.map(|sample| {
         let written = Expected::Turn(&sample.written);
+        // With the whole prompt, as whoever reads outputs has it: the anchor has to be found, too.
         let difference = reader.difference(&sample.prefix, &sample.output, written);
         let read = || reader.read(&sample.prefix, &sample.output).ok();
         let lost = sample.lost();

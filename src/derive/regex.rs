@@ -204,6 +204,7 @@ pub(super) fn char_between(before: &[&str], after: &[&str]) -> String {
         .filter_map(first)
         .chain(before.iter().flat_map(last))
     {
+        // Within a class, engines may take `--`, `&&`, `~~` and `||` for operations on sets.
         if !seen.contains(&c) {
             seen.push(c);
             if "\\][^-&~|".contains(c) {

@@ -183,6 +183,8 @@ impl<'a> Trials<'a> {
         let length = json::write(template.as_value()).len();
         let mut score = Score {
             recovered: self.totals,
+            // As if no pattern depended on pieces: a draft that does not win so can't win, and nothing more needs to
+            // be known of it.
             streams: -patterns(template).count().cast_signed(),
             simple: -length.cast_signed(),
         };
@@ -212,6 +214,7 @@ impl<'a> Trials<'a> {
             }
         }
         score.streams = streams(template);
+        // Literals are found however a text is cut, so reading it in pieces would show nothing new.
         if !trial::depends_on_pieces(template) {
             recovered.clear();
         }
@@ -264,6 +267,7 @@ impl<'a> Trials<'a> {
             let reader = TrialReader::new(template, self.reasoning_field, trial.tools);
             let read = reader.read(trial.prefilled, trial.output).ok();
             let read = read.filter(|read| {
+                // Where a call is misread, too, what stands in the text may be a piece of that call.
                 let difference = reader.difference_to(read, said);
                 difference.is_some_and(|difference| difference.parts == [MessagePart::Content])
             });
@@ -284,6 +288,7 @@ impl<'a> Trials<'a> {
         }
         // A template may have words of its own where nothing is said.
         unsaid.sort();
+        // What is left in one conversation alone may be what was misread in that.
         let again = unsaid.windows(2).filter(|pair| pair[0] == pair[1]);
         let own = again.map(|pair| {
             let mut words = around

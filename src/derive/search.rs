@@ -165,6 +165,7 @@ impl<'a> Search<'a> {
             all.push((part, from.clone().with(Choice::OnlyAsRendered, 0)));
         }
         all.extend(self.other_answers(from, MessagePart::Content));
+        // A text that has markers ends at its own closer: nothing around it needs to be dropped.
         let is_left_over = !from.has(Choice::ContentMarked);
         if is_left_over && best.outcome.failures.of(MessagePart::Content)[0] > 0 {
             let mut dropped = from.dropped().to_vec();
@@ -198,7 +199,10 @@ impl<'a> Search<'a> {
             Choice::ContentMarked => findings.content.open.is_some(),
             Choice::CallsAnywhere | Choice::LooseHeader => findings.calls.is_some(),
             Choice::SplitObjects => self.has_bare_objects(),
+            // A reader without that parser would refuse the whole response template.
             Choice::PythonList => self.options.language >= PYTHON_LISTS && self.has_python_list(),
+            // Elsewhere a mere `}` closes a call only where the turn ends behind it, since arguments have braces,
+            // too.
             Choice::TextFollows => findings.calls.is_some() && self.has_text_behind_calls(),
             Choice::TagClosesItself => self.calls_are_tags(),
             // What stands around texts has to be looked for first.

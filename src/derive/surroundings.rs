@@ -104,6 +104,7 @@ impl Surroundings {
         let rows: Vec<TurnLayout> = rows
             .map(|way| TurnLayout::new(&way.node, &way.end))
             .collect();
+        // `{% for i in range(1000) %}<{{ i }}>…{% endfor %}` would make an alternative of each `<0>`, `<1>`, ….
         if rows.iter().any(|row| row.parts.len() > MAX_PARTS) {
             return None;
         }
@@ -238,6 +239,7 @@ impl Ways<'_> {
         };
         let shared = own[start.unwrap_or(0)..].concat();
         // Words may end turns, behind a marker that closes the last part.
+        // Where an engine stops at the word and cuts it off, `</a>` alone has to close a text in `<a>…</a>\nEND`.
         let end = self.rows.first().map_or("", |row| row.end.as_str());
         let is_shared = unlikely_in_prose(end) && self.rows.iter().all(|row| row.end == end);
         let shared = match is_shared && shared.trim_end().ends_with(end) {
@@ -276,6 +278,8 @@ impl Ways<'_> {
 
     /// Where turns have no reasoning and begin as if they had, puts in an empty one.
     fn add_empty_reasoning(&mut self) {
+        // Beside `<t>Why.</t>Yes.`, a turn `<t></t>Yes.` has a thought with nothing in it. Else `<t></t>` would open
+        // the answer.
         let owned = |texts: Vec<&str>| texts.into_iter().map(str::to_owned).collect::<Vec<_>>();
         let opens = owned(self.starts(MessagePart::Reasoning));
         let closes = owned(self.closers(MessagePart::Reasoning));
@@ -368,6 +372,7 @@ impl Ways<'_> {
             ahead.any(|ahead| close.trim().starts_with(ahead.next.trim()))
         };
         around.closes.retain(|close| !opens_next(close));
+        // The start of a turn has no text to be told by: what has one is tried before it.
         around.opens.extend(begins_turn.then(String::new));
         Ok(is_there.then_some(around))
     }
@@ -406,9 +411,11 @@ impl Ways<'_> {
             next = format!("{} {}", next.trim_end(), self.head);
         }
         let is_blank = close.trim().is_empty();
+        // In a string of JSON a quote has a backslash, so even a comma is clear behind one that has none.
         let is_clear = unlikely_in_prose(close) || around.is_json && !is_blank;
         match (is_clear, is_blank, next.trim().is_empty()) {
             (true, ..) | (_, false, true) => around.closes.push(close.trim_end().to_owned()),
+            // `{{ thought }}{{ answer }}` can't be taken apart by anybody.
             (false, true, true) => return Err(Inseparable),
             (false, _, false) => {
                 let close = close.to_owned();
@@ -442,6 +449,8 @@ impl Ways<'_> {
         }
         let lead = text.len() - text.trim_start().len();
         let closers = self.closers(part).into_iter();
+        // With `<t></t><a>` in every turn, no way shows where the first marker ends: what closes thoughts is known
+        // from elsewhere.
         let found = self
             .thought_close
             .filter(|_| part == MessagePart::Reasoning);
@@ -450,6 +459,7 @@ impl Ways<'_> {
             .filter(|close| text[lead..].starts_with(close));
         let close = closers.max_by_key(|close| close.len());
         let close = close.unwrap_or_else(|| self.shared_behind(part));
+        // A closer that takes all of it leaves nothing to open the next part: then all of it opens that.
         match text[lead..].len() > close.len() {
             true => text.split_at(lead + close.len()),
             false => text.split_at(lead),

@@ -28,6 +28,7 @@ impl Drafter<'_> {
         }
         let mut between = variants(&tagged.between);
         let nested = tagged.nested_quotes();
+        // A value may be wrapped only where its signs ask for it: `<![CDATA[a < b]]>` beside `7`.
         if let Some((open, _)) = tagged.wrapping().filter(|_| nested.is_none()) {
             between.push_str(&optional(open));
         }
@@ -92,9 +93,12 @@ impl Drafter<'_> {
                 let next = format!("{separator}{opens}{key}+{between}");
                 format!("(?P<value>.*?)(?={next}|{}\\Z)", optional(space))
             }
+            // Where each argument has a line, a value goes up to its end.
             None if tagged.open().contains('\n') || tagged.open().trim().is_empty() => {
                 "(?P<value>[^\\n]*)".to_owned()
             }
+            // A sign that opens arguments may stand in later lines, too, so a value is looked for on its own line
+            // only.
             None => {
                 let next = format!("{}{key}+{between}", exact(tagged.open()));
                 format!("(?P<value>[^\\n]*?)(?={next}|\\s*(?:\\n|\\Z))")
@@ -162,6 +166,7 @@ impl Drafter<'_> {
     /// Where lists have single quotes in them, the value parser must not see those in texts with double quotes. Nor must
     /// it where all texts are JSON, as in `="name='Bob'"`: there it knows no text by single quotes, and `'7'` is a number.
     pub(super) fn python(&self, calls: &CallParts<'_>, tagged: &SingleArguments<'_>) -> Object {
+        // Where no marker closes calls, the last bracket stays with the arguments, and shows where they end.
         let bracket = match unlikely_in_prose(markers::split_close(&calls.close).0) {
             true => "",
             false => "\\)?",
@@ -220,6 +225,7 @@ fn python_key(tagged: &SingleArguments<'_>) -> String {
     let signs = open.chars().next().into_iter().chain(close.chars().next());
     let signs: String = signs.filter(|sign| !is_word(*sign)).collect();
     let within = format!("[^\\s=,'\"(){}]", exact(&signs));
+    // A key may have brackets, as `items[0]`, but a list begins with one.
     let first = format!("[^\\s=,'\"(){{}}\\[\\]{}]", exact(&signs));
     format!("{first}{within}*(?: +{within}+)*")
 }
@@ -375,6 +381,7 @@ pub(super) fn key_class(tagged: &SingleArguments<'_>) -> String {
 /// The expression for a key: with blanks in it where what stands behind one is clear, and no element's name.
 pub(super) fn whole_key(tagged: &SingleArguments<'_>, class: &str) -> String {
     let between = tagged.between.first().map_or("", String::as_str);
+    // In `<arg due date>` the sign ends the key; in `due date: 7` the first word might end a value.
     let is_clear = between.starts_with('>') || unlikely_in_prose(between);
     let is_element = tagged.close().contains(KEY_SLOT);
     // Between quotes the class has blanks.

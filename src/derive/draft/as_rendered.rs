@@ -30,6 +30,7 @@ impl Drafter<'_> {
             let open = format!("{openers}\\s*(?=\")");
             field.open = Delimiters::one(Delimiter::Expression(open));
             let closers = any_of(closers(around, &closes));
+            // Behind its first quote a text has just begun: `"}" is a brace` starts with what would close it.
             let not_first = not_behind_first_quote(around);
             let close = format!("{BEHIND_QUOTE}{not_first}\\s*{closers}");
             field.close = Delimiters::one(Delimiter::Expression(close));
@@ -56,6 +57,7 @@ impl Drafter<'_> {
     fn openers(&self, around: &TextBounds) -> String {
         let attribute = around_attribute(&around.opens);
         if let Some((before, behind)) =
+            // `<part kind=` may open calls as well, and then the value is what tells them apart.
             attribute.filter(|(before, _)| !self.begins_other(before, &around.opens))
         {
             return format!(
@@ -81,6 +83,7 @@ impl Drafter<'_> {
     fn before_words(&self, around: &TextBounds) -> String {
         let mut behind = Vec::new();
         for text in &around.behind {
+            // Where words follow upon a blank, there is no place by which to tell them from others.
             match text.trim() {
                 "" if !text.contains('\n') => return String::new(),
                 "" => behind.push("\\n".to_owned()),
@@ -149,6 +152,7 @@ fn around_attribute(texts: &[String]) -> Option<(&str, &str)> {
     let behind = &first[first.len() - ends.min()?..];
     let behind = &behind[behind.find(['"', '\'', '>', '|', ']'])?..];
     let is_value = |text: &String| {
+        // With a blank or `=` in it, it is more than the value of one attribute.
         let value = text[before.len()..].strip_suffix(behind);
         value.is_some_and(|value| !value.contains(|c: char| c.is_whitespace() || c == '='))
     };

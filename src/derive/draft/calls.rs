@@ -20,6 +20,7 @@ impl Drafter<'_> {
         });
         draft.close = self.close_calls(calls);
         let field = &mut draft.rest;
+        // One list holds all calls of a turn, and a region of each call only one.
         if !calls.is_array() {
             field.insert("repeats", true);
         }

@@ -25,6 +25,7 @@ impl Drafter<'_> {
             push_markers(&mut closers, section);
         } else if unlikely_in_prose(close) {
             closers.push(close.to_owned());
+            // A call whose `</call>` was left out ends at `</calls>`.
             if unlikely_in_prose(section) {
                 push_markers(&mut closers, section);
             }
@@ -124,6 +125,7 @@ impl Drafter<'_> {
         if closes_behind_bracket(calls, close) {
             return Some(format!("(?<=[}}\\]])\\s*{both}\\s*"));
         }
+        // `)]` may stand in a text; with `</calls>` behind it, it ends the calls.
         if unlikely_in_prose(section) {
             return Some(format!("{both}\\s*"));
         }
@@ -133,6 +135,7 @@ impl Drafter<'_> {
         if self.chosen(Choice::TextFollows) {
             return Some(format!("{both}\\s*"));
         }
+        // A mere `)` may stand in an argument, as in `a=(1)`: the end of the turn has to follow.
         let ends = self.turn_ends();
         let ends = ends.iter().map(|end| exact(end)).chain(["\\Z".to_owned()]);
         Some(format!("{both}\\s*{}", before_any_of(ends)))

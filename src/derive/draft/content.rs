@@ -25,6 +25,7 @@ impl Drafter<'_> {
                 opens.extend(self.sibling_openers(open.trim()));
                 opens.into_iter().map(Delimiter::Exact).collect()
             } else {
+                // An answer may have the same words in it.
                 let words = format!("{}{}", self.part_start(), exact(open));
                 vec![Delimiter::Expression(words)]
             };
@@ -240,6 +241,7 @@ impl Drafter<'_> {
         skipped.extend(dropped.filter(|text| is_never_prose(text)).cloned());
         dedup(&mut skipped);
         let opens = self.calls.and_then(literal_open);
+        // Skipped with the text, `<call>` would be gone when the call should open.
         skipped.retain(|marker| opens.as_deref() != Some(marker.as_str()));
         skipped
     }

@@ -42,6 +42,7 @@ impl Drafter<'_> {
         });
         let ends = seen.iter().chain(others);
         let ends = ends.map(|end| end.trim().to_owned());
+        // A line break may end turns, and stands in many an answer.
         ends.filter(|end| end.chars().count() > 1 || unlikely_in_prose(end))
             .collect()
     }

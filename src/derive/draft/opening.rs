@@ -53,6 +53,8 @@ impl Drafter<'_> {
     pub(super) fn open_before_name(&self, calls: &CallParts<'_>) -> String {
         let open = self.slots_pattern(&calls.open, false);
         let end = match calls.body {
+            // A text in the arguments may look like what stands around the name, but not with their last brace before
+            // it.
             Node::Arguments(_) => "\\}\\s*",
             _ => "",
         };
@@ -85,6 +87,7 @@ impl Drafter<'_> {
     /// could as well be prose.
     fn arguments_ahead(&self, calls: &CallParts<'_>) -> Option<String> {
         let arguments = calls.single_arguments()?;
+        // `run(x=1)` stands in many an answer about code.
         if arguments.in_python {
             return None;
         }
@@ -125,6 +128,7 @@ impl Drafter<'_> {
             None if calls.dialect().is_some() => "(?=\\{)".to_owned(),
             None if calls.is_array() => format!("(?={PYTHON_LIST_START})"),
             None if self.begins_anywhere(calls) => self.arguments_ahead(calls).unwrap_or_default(),
+            // Where a mere sign opens calls, `[max(1, 2)]` is code, and `[read(key=` a call.
             None if !unlikely_in_prose(section) => {
                 let ahead = python_argument(calls).map(|start| format!("(?={start})"));
                 ahead.unwrap_or_default()
@@ -159,8 +163,10 @@ impl Drafter<'_> {
         // where a call seems to begin.
         let (next, behind) = match (unlikely_in_prose(&calls.separator), section.is_empty()) {
             (true, _) => (separator, String::new()),
+            // A comma separates calls only behind a bracket, which ends one: `Yes, read{` in an answer begins none.
             (false, true) => (format!("(?<=[}})]\\s*){separator}"), String::new()),
             (false, false) => {
+                // In `[f(a='x, g(')]` a comma stands in a string, and no `)` before it.
                 let is_python = calls
                     .single_arguments()
                     .is_some_and(|arguments| arguments.in_python);

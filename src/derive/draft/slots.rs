@@ -200,6 +200,7 @@ impl Drafter<'_> {
                 }
                 char_between(before, &after)
             }
+            // Of what follows a name nothing is known here: a brace or a tag most likely begins the arguments.
             (true, ..) => char_between(before, &["{", "<"]),
             // Only its name tells a call: it is no part of what stands before it, in quotes or in brackets.
             (false, Some(calls), _) if !opens_unambiguously(calls) => {
@@ -246,6 +247,7 @@ impl Drafter<'_> {
         match last {
             Some(last) if after_name && self.chosen(Choice::LooseHeader) && last > 0 => {
                 let marker: String = pieces[last..].concat();
+                // Over no brace: behind one the arguments have begun.
                 format!("[^{{]*?{}", ignoring_space(&marker))
             }
             _ => ignoring_space(text),

@@ -325,6 +325,7 @@ impl Drafter<'_> {
     /// The expression for the place before what stands behind a call's opener, if only that is known: a bracket of JSON, or the first argument, or
     /// the call's end.
     fn follows_opener(&self, calls: &CallParts<'_>) -> Option<String> {
+        // `<call> opens a call` only speaks of one: behind a real opener stands a bracket.
         if calls.dialect().is_some() || calls.is_array() {
             let bracket = if calls.is_array() { "\\[" } else { "\\{" };
             return Some(before_any_of([bracket]));
@@ -340,6 +341,7 @@ impl Drafter<'_> {
             // A sign is known by what stands behind the key: `@` of `@KEY: VALUE`.
             follows.push(match (is_known(marker), marker, between) {
                 (true, ..) => ignoring_space(marker),
+                // With nothing clear to look for, any word behind the opener would do.
                 (false, "", _) | (false, _, "") => return None,
                 (false, sign, between) => {
                     let key = whole_key(&arguments, &key_class(&arguments));
@@ -374,6 +376,7 @@ fn call_closes(calls: &CallParts<'_>) -> Vec<Delimiter> {
     if unlikely_in_prose(section) {
         closes.push(Delimiter::IgnoringSpace(format!("{close} {section}")));
     }
+    // Of `</args></call>`, either may stand alone where the other was left out.
     if !rest.trim().is_empty() {
         closes.push(Delimiter::IgnoringSpace(first.to_owned()));
         closes.push(Delimiter::IgnoringSpace(rest.trim().to_owned()));
