@@ -61,6 +61,7 @@ impl Text {
         let (item, others) = match as_written(parts.get(at)?) {
             Expr::Without(one) => (one.item.clone(), one.others.clone()),
             Expr::Until(ends) => {
+                // An empty text stands in every text.
                 let ends = ends.iter().filter(|end| !end.is_empty());
                 (any, ends.map(Expr::literal).collect())
             }
@@ -283,6 +284,7 @@ impl Search {
         let anywhere: Vec<usize> = (0..others.len()).collect();
         let begin: Vec<usize> = (others.len()..others.len() + not_first.len()).collect();
         let mut states: Vec<Vec<usize>> = vec![begin];
+        // Only its first characters count: further on, a text may hold what it does not begin with.
         if !not_first.is_empty() {
             states.push(Vec::new());
         }

@@ -88,6 +88,7 @@ impl<'r> Finder<'r> {
         for (head, rest) in heads {
             match head {
                 Head::Nothing if begun.regex.is_empty() => {}
+                // What is over before a delimiter comes would be the shorter lexeme, and the text beside it be taken.
                 Head::Nothing => return None,
                 Head::Space => {
                     let mut begun = begun.clone();
@@ -99,6 +100,7 @@ impl<'r> Finder<'r> {
                 Head::Until(delimiters) if begun.has_words => {
                     self.text(delimiters, &rest, begun);
                 }
+                // Where both are texts, nothing tells a lexer which it is.
                 Head::Until(_) => return None,
             }
         }

@@ -32,10 +32,12 @@ pub(super) fn around_calls(format: &Format, calls: &Node) -> Vec<Expr> {
 fn texts_around_calls(format: &Format, calls: &Node) -> Vec<String> {
     let mut all = closers(calls);
     for text in opening_texts(calls) {
+        // Each marker before the last may be missing, so what reads calls goes by any of them.
         let (lead, rest) = markers::split_last_marker(&text);
         let parts = [text.as_str(), lead, rest, from_last(&text)];
         all.extend(parts.into_iter().flat_map(unlikely_parts));
     }
+    // What a tool's answer begins with ends a turn that nothing else has ended.
     all.extend(format.answer_marker.clone());
     let mut closings = Vec::new();
     for way in &format.ways {
@@ -151,6 +153,7 @@ fn unclear_ends_of_calls(node: &Node) -> Vec<Expr> {
         let call = call.usual();
         let close = behind_arguments(call);
         let close = close.trim();
+        // A close that is clear is kept out as a text, and needs no pattern.
         if unlikely_parts(close).is_empty() {
             all.extend(behind_bracket(close));
             all.extend(between_calls(call, close, &repetition.separator));
@@ -161,6 +164,7 @@ fn unclear_ends_of_calls(node: &Node) -> Vec<Expr> {
 
 /// What closes a call, behind the bracket that ends JSON: `}#` where `#` closes calls.
 fn behind_bracket(close: &str) -> Option<Expr> {
+    // `}}` and `},` are JSON's own within arguments.
     let could_be_json = |c| "{}[]()\"',:".contains(c);
     let is_sign = !close.is_empty() && !close.starts_with(could_be_json);
     let bracket = class(CharClass::of("}]".chars()));
@@ -177,6 +181,7 @@ fn between_calls(call: &Node, close: &str, separator: &Node) -> Option<Expr> {
         "" => class(CharClass::of("}])".chars())),
         close => ignoring_space(close),
     };
+    // A separator that is clear is kept out by itself.
     let is_clear = !unlikely_parts(&separator).is_empty();
     let before = Expr::sequence([close, ignoring_space(&separator), Expr::Space]);
     let head = unclear_head(call, &before, is_closed).filter(|_| !is_clear)?;
@@ -247,6 +252,7 @@ fn unclear_head(call: &Node, before: &Expr, is_closed: bool) -> Option<Expr> {
     let row = |behind| any_of_row(&head, behind, first);
     match nodes.get(head.len()) {
         Some(node @ Node::Object(..)) => {
+            // Any object begins with `{`: only its first key tells a call.
             let key = first_key(node)?;
             Some(Expr::sequence([row("{"), "{".into(), Expr::Space, key]))
         }
@@ -302,9 +308,11 @@ pub(super) fn begun(others: &[Expr], before: &str) -> Vec<Expr> {
     let places: Vec<(usize, char)> = places.collect();
     let mut all = Vec::new();
     for other in others {
+        // Few of them begin with one of these signs, and what is left of a pattern is dear to find out.
         let firsts = automaton::first_characters(std::slice::from_ref(other));
         for (at, _) in places.iter().filter(|(_, first)| firsts.contains(*first)) {
             let left = remainder::behind(other, &before[*at..], &rules);
+            // Not to begin with what may be nothing would refuse every text.
             if !left.is_never() && !remainder::is_nullable(&left, &rules) {
                 all.push(left);
             }
@@ -330,6 +338,7 @@ pub(super) fn named_head(calls: &Node) -> Option<Expr> {
     let sign = text.trim().chars().next();
     let behind = match (rest.get(count), sign) {
         (Some(Node::Arguments(_)), _) => "{",
+        // A name with nothing but white space behind it is a word.
         (_, None) => return None,
         _ => "",
     };
@@ -470,6 +479,7 @@ fn closers(node: &Node) -> Vec<String> {
             };
             let behind = nodes[at + 1..].iter().filter_map(|node| match node {
                 Node::Literal(text) => {
+                    // Of `</args></call>`, the first marker alone may close the call.
                     let first = unlikely_parts(markers::split_close(text).0);
                     Some([unlikely_parts(text), first].concat())
                 }

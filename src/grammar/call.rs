@@ -30,6 +30,8 @@ impl Declared {
         let parameters = match parameters {
             Some(Value::Object(schema)) => schema,
             _ => {
+                // A tool without a schema takes nothing: empty `properties` say so, since without any, arguments may
+                // be anything.
                 let mut schema = nothing();
                 schema.insert("properties", Object::new());
                 schema
@@ -58,6 +60,7 @@ impl Declared {
     fn others(&self) -> Option<Value> {
         match self.schema()?.get("additionalProperties") {
             Some(Value::Bool(false)) => None,
+            // Models are offered what is declared, so where properties are, there are no others.
             None if self.properties().is_some() => None,
             None => Some(Value::Bool(true)),
             Some(schema) => Some(schema.clone()),
@@ -117,6 +120,7 @@ impl<'a> CallRules<'a> {
         match node {
             Node::Call(inner) => {
                 let usual = &with_telling_space(inner.usual());
+                // The other ways are those without arguments, such as `<call read/>`.
                 let mut bare: Vec<Node> = inner.alternatives().iter().skip(1).cloned().collect();
                 bare.extend(without_lines_of_arguments(usual));
                 let calls = Expr::choice(self.tools.iter().map(|tool| {
@@ -126,9 +130,11 @@ impl<'a> CallRules<'a> {
                         outside: self.outside,
                         ends_with_arguments: usual.parts().last().is_some_and(is_arguments),
                     };
+                    // A call without arguments is none of a tool that requires some.
                     let bare = bare.iter().filter(|_| tool.required().is_empty());
                     let bare = bare.map(|way| call.part(way, follow));
                     let mut ways: Vec<Expr> = bare.collect();
+                    // Of a tool that takes nothing, the way without arguments is all there is, if one is known.
                     if ways.is_empty() || tool.takes_arguments() {
                         ways.insert(0, call.part(usual, follow));
                     }
@@ -197,6 +203,8 @@ impl<'a> CallRules<'a> {
             _ => {
                 let names = self.tools.iter();
                 names
+                    // With nothing before it, a name is told from a word by what stands behind it: `read{` from
+                    // `read`.
                     .map(|tool| match text_behind_name(node) {
                         Some(text) => format!("{}{text}", tool.name),
                         None => tool.name.clone(),
@@ -342,6 +350,8 @@ impl Call<'_> {
                     Node::Repetition(repetition) if is_argument(&repetition.item) => {
                         let behind = text_behind(&nodes[at + 1..], None);
                         let behind = match behind.trim().is_empty() {
+                            // With nothing behind them in the call, arguments end where the next call begins, or the
+                            // turn ends.
                             true if behind.is_empty() => follow.to_vec(),
                             _ => vec![behind],
                         };
@@ -444,12 +454,14 @@ impl Call<'_> {
     /// The arguments of the call, each by itself.
     fn members(&self, repetition: &Repetition, behind: &[String]) -> Expr {
         let required = self.tool.required();
+        // Where all arguments may be left out, there may be no line that is indented.
         if let Some((indent, rest)) = indented(repetition).filter(|_| !required.is_empty()) {
             return Expr::sequence([indent.as_str().into(), self.members(&rest, behind)]);
         }
         let arguments = self.tool.arguments();
         let separator = text_behind(std::slice::from_ref(&repetition.separator), None);
         let mut follow = behind.to_vec();
+        // Where nothing separates two arguments, what opens the next one shows that this one is over.
         follow.push(match separator.is_empty() {
             true => first_text(&repetition.item),
             false => separator.clone(),
@@ -485,6 +497,7 @@ impl Call<'_> {
                 is_only_way: true,
                 ends: &[],
             };
+            // In `<k=a>…</k=a>`, no grammar can see to it that an unknown key is the same both times.
             if names_key_twice(&repetition.item) {
                 self.warn("arguments that are not declared are left out: their key comes twice");
                 return None;
@@ -614,6 +627,7 @@ impl Call<'_> {
             true => next.clone(),
             false => delimiters(&behind, follow),
         };
+        // `</num>` ends a text as well: what reads values takes any closer for that of any type.
         close.extend(
             argument
                 .ends
@@ -690,6 +704,7 @@ impl Call<'_> {
             let raw = |text: Expr, line_breaks: LineBreaks| {
                 let expr = self.rules(&Notation::json()).raw(&schema, text.clone());
                 let is_exact = expr != text;
+                // A text that is listed has no line break that belongs to the markers.
                 let line_breaks = match is_exact {
                     true => LineBreaks::default(),
                     false => line_breaks,
@@ -754,6 +769,8 @@ impl Call<'_> {
                         is_no_json: false,
                     });
                     if !always {
+                        // Where only texts with signs in them are wrapped, the others stand bare, and none holds what
+                        // opens the wrapping.
                         let bare = close.iter().chain([open]).cloned();
                         all.push(raw(self.text(bare), place.line_breaks));
                     }
@@ -764,6 +781,7 @@ impl Call<'_> {
         }
         let named = schema::named_types(root, argument.schema);
         let mut unknown = ValueType::ALL.into_iter().filter(|kind| {
+            // A whole number is written as any other number is.
             let is_number = *kind == ValueType::Integer && written.contains(&ValueType::Number);
             !written.contains(kind) && !is_number && named.iter().any(|name| name == kind.key())
         });
@@ -800,6 +818,7 @@ impl Call<'_> {
 /// Whether a schema names texts of which none is JSON, nor the beginning of JSON.
 fn is_no_json(schema: &Value) -> bool {
     let begins_json = |text: &str| {
+        // `nul` and `12` may yet become JSON, so they do not come before what is.
         let is_of_number = |c: char| c.is_ascii_digit() || "+-.eE".contains(c);
         let mut literals = ["true", "false", "null"].into_iter();
         text.starts_with(['"', '[', '{'])
@@ -1164,6 +1183,7 @@ fn id(follow: &[String]) -> Expr {
     let signs = follow
         .iter()
         .filter_map(|text| text.trim_start().chars().next());
+    // Whatever word follows an id, ids have its letters.
     let signs = signs.filter(|sign| !sign.is_alphanumeric());
     super::builder::class(class.without(&CharClass::of(signs))).repeat(1, Some(128))
 }

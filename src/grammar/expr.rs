@@ -290,6 +290,7 @@ impl Expr {
         let others = match Expr::choice(others) {
             Expr::Choice(all) if all.is_empty() => return self.repeat(0, None),
             Expr::Choice(mut all) => {
+                // In one order, so that nodes that say the same are the same.
                 all.sort_by_cached_key(Expr::example);
                 all
             }
@@ -352,6 +353,7 @@ impl Expr {
         match self.bare() {
             Expr::Schema(node) if !node.is_json() => node.expr.takes_space(),
             Expr::Rest => true,
+            // A text that ends at `\n\n` leaves white space to its end.
             Expr::Until(all) => all.iter().all(|text| !text.trim().is_empty()),
             Expr::Without(one) => one.is_of_any() && !one.others.iter().any(Expr::may_be_white),
             _ => false,
@@ -428,6 +430,7 @@ impl Expr {
                 let first = chars.class.iter().next().map(|(first, _)| first);
                 match chars.at_least {
                     0 => String::new(),
+                    // The first character of a class is mostly a control, which tells a person nothing.
                     _ if chars.at_most.is_none() && has("name") => "name".to_owned(),
                     _ if has("}") => "}".to_owned(),
                     _ => first.into_iter().collect(),
@@ -510,6 +513,7 @@ fn append(all: &mut Vec<Expr>, part: Expr) {
         (_, Expr::Empty) => {}
         (Some(Expr::Literal(before)), Expr::Literal(text)) => before.push_str(&text),
         (Some(Expr::Space), Expr::Space) => {}
+        // A text up to `<end>` has white space in it, too. Written beside it, either of the two could take it.
         (Some(before), Expr::Space) if before.takes_space() => {}
         (Some(before @ Expr::Space), part) if part.takes_space() => *before = part,
         (_, part) => all.push(part),

@@ -387,6 +387,7 @@ impl<'g> Lark<'g> {
                 continue;
             }
             let rest = || Expr::sequence(behind.iter().cloned());
+            // Each of the ways gets a copy of what follows, and each copy has texts that do the same.
             let copies = part.children().len().max(1);
             self.work(copies * behind.iter().map(Expr::size).sum::<usize>());
             if self.work_left == 0 {

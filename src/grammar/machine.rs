@@ -307,6 +307,8 @@ impl<'g> Machine<'g> {
     }
 
     fn expect(&mut self, at: usize, what: Expected<'g>) {
+        // What must not stand at a place is nothing to advise, and what failed earlier was given up for what came
+        // further.
         if self.negatives > 0 || at < self.furthest {
             return;
         }
@@ -551,6 +553,7 @@ impl<'g> Machine<'g> {
 
     /// No more of the members come: those that are required must be there.
     fn end_members(&mut self, members: &InMembers<'g>) {
+        // A separator without a member behind it belongs to what follows: `a, ` and then `]`.
         self.go_back(members.back);
         let mut missing = members.all.members.iter().zip(&members.done);
         self.next = match missing.find(|(member, done)| member.is_required && !**done) {
@@ -612,6 +615,7 @@ impl<'g> Machine<'g> {
             Leaf::Space => {
                 let left = rest.trim_start_matches([' ', '\t', '\r', '\n']);
                 self.at = text.len() - left.len();
+                // The next piece may begin with more of it.
                 match left.is_empty() && !is_ended {
                     true => None,
                     false => Some(Next::Fit),
@@ -669,6 +673,7 @@ fn first_text(expr: &Expr) -> Option<&Tag> {
 
 /// Where the first of some delimiters begins, or the text ends. If it may go on: up to where none begins.
 fn find_any(text: &str, delimiters: &[String], is_ended: bool) -> Result<usize, usize> {
+    // Most bytes begin no delimiter, and `memchr` goes over them at once.
     let bytes = text.as_bytes();
     let mut is_first = [false; 256];
     for delimiter in delimiters {

@@ -48,6 +48,7 @@ pub(super) fn expr(regex: &str) -> Result<Expr, String> {
     let middle = &parts[usize::from(starts).min(to)..to];
     let free = || class(CharClass::any()).repeat(0, None);
     let mut all = Vec::new();
+    // Without `^`, JSON Schema finds a pattern anywhere in a text.
     if !starts {
         all.push(free());
     }

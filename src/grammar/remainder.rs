@@ -216,6 +216,7 @@ impl<'r> Remainder<'r> {
             match left {
                 Left::Rest(expr) => all.push(Left::Rest(Expr::sequence([expr, again.clone()]))),
                 Left::Text("") => all.push(Left::Rest(again.clone())),
+                // What takes nothing of the text would do so for ever.
                 Left::Text(rest) if rest.len() < text.len() => {
                     all.extend(self.step(&again, rest, depth + 1));
                 }

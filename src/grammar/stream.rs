@@ -384,6 +384,7 @@ impl<'g> MarkReader<'g> {
         let call = &self.call;
         match tag {
             _ if outermost.role == Role::Nothing => Role::Nothing,
+            // Of what comes twice, the first counts, as in the tree of the whole text: it has been handed out.
             Tag::ToolId if !call.has_id => Role::Id,
             Tag::ToolName if !call.is_named => Role::Name,
             Tag::ToolArgs if call.arguments > 0 || call.has_whole => Role::Nothing,
@@ -460,6 +461,7 @@ impl<'g> MarkReader<'g> {
                 let id = self.call.id.take().into_iter();
                 deltas.extend(id.map(|id| Delta::CallId { index, id }));
             }
+            // For those who put differences together, a name begins a call: an id before that has to wait.
             Role::Id => {
                 self.call.has_id = true;
                 let id = text.to_owned();
@@ -521,6 +523,7 @@ impl<'g> MarkReader<'g> {
                 let breaks = open.notation.map(|notation| notation.line_breaks);
                 let piece = piece(self)?;
                 let piece = self.call.text.add(piece, breaks.unwrap_or_default());
+                // Its quotes are added where the text begins and ends.
                 let json = json::write(&piece.into());
                 self.add_value(&json[1..json.len() - 1], deltas);
             }

@@ -51,6 +51,7 @@ pub(super) fn grammar(
         if !turn.calls.is_never() && turn.has_calls_behind(begins_turn) {
             turn.named_head = named_head(node);
         }
+        // Where a marker opens calls, `@read{` may be said.
         let is_marked = turn.openers.iter().any(|text| begins_with_marker(text));
         if !turn.calls.is_never() && !is_marked {
             turn.signed_head = signed_head(node);
@@ -288,6 +289,7 @@ impl Turn<'_> {
                 ..row
             });
             let calls = self.factored(calls.collect());
+            // A lazy grammar begins where calls do, so these are a rule by themselves.
             groups.push(self.p.trigger_rule("tool-calls", calls));
         }
         while !rows.is_empty() {
@@ -334,6 +336,8 @@ impl Turn<'_> {
             // It stands with the text before it, or behind it.
             Node::Space(_) if self.words_on_next_line(nodes, at).is_some() => Expr::Empty,
             Node::Space(_) if self.takes_space_before(nodes, at + 1) => Expr::Empty,
+            // White space behind a text that nothing closes is a part of it, so no other than is written may stand
+            // there.
             Node::Space(text)
                 if nodes[..at].last() == Some(&Node::Calls) && self.calls_end_with_text() =>
             {
@@ -401,6 +405,7 @@ impl Turn<'_> {
         let has_section = !self.section().trim().is_empty();
         let heads = self.signed_head.iter();
         let heads = heads.filter(|_| is_behind_calls || !has_section);
+        // A pattern that begins with a marker is kept out with that.
         let is_new = |other: &&Expr| {
             let begin = other.first_literal().unwrap_or_default();
             !markers.iter().any(|marker| begin.starts_with(marker))
@@ -522,6 +527,7 @@ impl Turn<'_> {
             _ => return None,
         };
         let is_text = matches!(nodes[at - 1], Node::Slot(Slot::Reasoning | Slot::Content));
+        // `<act>` is known wherever it stands, and `Action:` amid a line is a word.
         let is_clear = begins_with_marker(&next) || markers::begins_with_rare_sign(&next);
         (is_text && space.contains('\n') && !is_clear).then(|| space.clone() + &next)
     }

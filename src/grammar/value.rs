@@ -103,6 +103,7 @@ impl<'t> ValueReader<'t, '_> {
                 let key = self.key()?;
                 self.takes(":").then_some(())?;
                 object.insert(key, self.value(depth + 1)?);
+                // The grammar has seen to it that commas stand where they should.
                 self.takes(",");
             }
             return Some(object.into());
