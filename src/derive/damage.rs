@@ -106,6 +106,7 @@ impl Mutator<'_, '_> {
                 texts.extend([calls.first_text().to_owned(), calls.close.clone()]);
             }
         }
+        // They are replaced wherever they stand: signs such as `: ` would be changed in what is said, too.
         texts.retain(|text| markers::markers(text).next().is_some());
         texts
     }
@@ -218,6 +219,7 @@ impl Mutator<'_, '_> {
     fn text_behind_calls(&mut self) {
         let sample = self.sample;
         let written = &sample.written;
+        // Of two texts the last counts, so one that is there would be lost by any template.
         if written.calls.len() != 1
             || written.content.is_some()
             || self.findings.content.open.is_some()

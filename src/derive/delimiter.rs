@@ -136,6 +136,7 @@ impl Delimiters {
             }
         }
         texts.sort_by_key(|(length, _)| Reverse(*length));
+        // No literal takes along white space that varies.
         let space = if self.takes_space { "\\s*" } else { "" };
         let texts = (!texts.is_empty()).then(|| {
             let texts = any_of(texts.into_iter().map(|(_, text)| text));

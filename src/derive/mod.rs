@@ -457,6 +457,7 @@ fn chosen_draft(
     }
     let second = Search::new(search_input, options).best(start);
     let (mut chosen, trials) = match (first, second) {
+        // Drafts by markers also read what models do to the texts around theirs, so they stay if both are as good.
         (Ok(first), Ok(second)) if second.score > first.score => (second, first.trials),
         (Ok(first), second) => (first, second.map_or(0, |second| second.trials)),
         (Err(_), second) => (second.map_err(DeriveError::NoDraft)?, 0),

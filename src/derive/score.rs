@@ -280,6 +280,7 @@ impl<'a> Trials<'a> {
             let split = text.and_then(|text| text.split_once(said));
             if let Some((before, behind)) = split {
                 let (before, behind) = (before.trim(), behind.trim());
+                // Words before a text may be dropped: they are looked for where texts begin, and nowhere else.
                 around.extend((!before.is_empty()).then(|| before.to_owned()));
                 // Words behind a text may as well be said.
                 let is_marker = unlikely_in_prose(behind) && !reads_like_prose(behind);

@@ -157,6 +157,7 @@ impl<'a> Search<'a> {
         let from = &best.choices;
         let mut all = self.other_answers(from, MessagePart::Reasoning);
         if let Some(around) = &self.search_input.surroundings {
+            // It is about both texts, so it comes with the one that is misread.
             let part = match best.outcome.failures.of(MessagePart::Reasoning)[0] {
                 0 => MessagePart::Content,
                 _ => MessagePart::Reasoning,
@@ -198,6 +199,8 @@ impl<'a> Search<'a> {
         match choice {
             Choice::ContentMarked => findings.content.open.is_some(),
             Choice::CallsAnywhere | Choice::LooseHeader => findings.calls.is_some(),
+            // Where nothing stands around calls, an example of one in a fence stays a text only if calls are read in
+            // parts.
             Choice::SplitObjects => self.has_bare_objects(),
             // A reader without that parser would refuse the whole response template.
             Choice::PythonList => self.options.language >= PYTHON_LISTS && self.has_python_list(),

@@ -165,6 +165,7 @@ impl Ways<'_> {
         let head = self.head;
         let is_quoted = |row: &TurnLayout, at: usize| {
             let (before, behind) = (&row.texts[at], &row.texts[at + 1]);
+            // What opens calls may begin with the quote: `", "do": [`.
             let calls_follow =
                 behind.is_empty() && row.parts.get(at + 1) == Some(&MessagePart::Calls);
             before.ends_with('"')
@@ -233,6 +234,7 @@ impl Ways<'_> {
         let is_same = self.rows.iter().all(|row| Some(row.parts.last()) == last);
         let start = match is_same {
             true => own.iter().rposition(|piece| is_marker(piece)),
+            // Where turns end with different parts, what closes these is not shared: all that is shared ends turns.
             false => own
                 .iter()
                 .position(|piece| is_marker(piece) || piece.contains(char::is_alphanumeric)),
@@ -337,6 +339,7 @@ impl Ways<'_> {
                 Some(MessagePart::Calls) => {
                     Some(text.strip_suffix(self.section).unwrap_or(text).trim())
                 }
+                // What stands before another text may open that.
                 Some(_) => None,
                 None => Some(text),
             }
@@ -414,9 +417,11 @@ impl Ways<'_> {
         // In a string of JSON a quote has a backslash, so even a comma is clear behind one that has none.
         let is_clear = unlikely_in_prose(close) || around.is_json && !is_blank;
         match (is_clear, is_blank, next.trim().is_empty()) {
+            // With nothing behind it that opens the next part, even a common sign is all that closes a text.
             (true, ..) | (_, false, true) => around.closes.push(close.trim_end().to_owned()),
             // `{{ thought }}{{ answer }}` can't be taken apart by anybody.
             (false, true, true) => return Err(Inseparable),
+            // `~~` may stand in a text, and closes one only before `Answer:`.
             (false, _, false) => {
                 let close = close.to_owned();
                 let ahead = SharedClose { close, next };

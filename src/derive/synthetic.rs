@@ -32,6 +32,7 @@ pub(super) fn samples(findings: &Findings, rendered: &[Sample]) -> Vec<Sample> {
             ..answer.clone()
         });
     };
+    // What the chat template writes by itself need not be made up.
     let thinks = rendered
         .iter()
         .any(|sample| sample.written.reasoning.is_some());

@@ -336,6 +336,7 @@ impl<'a> Thinning<'a> {
             .then_some(())?;
         let template = ResponseTemplate::with_patterns(&tried.draft.to_value(), patterns).ok()?;
         let mut order: Vec<usize> = texts.into_iter().collect();
+        // At what most drafts have failed, this one most likely fails, too.
         order.sort_by_key(|at| Reverse(self.failures.borrow()[*at]));
         self.read_again(&mut tried, &template, &order, to_beat)?;
         Some(tried)
@@ -710,12 +711,14 @@ fn moves<'v>(from: &Draft, whole: &'v Draft, variants: &'v Variants) -> Vec<Move
                 (0..count).for_each(|one| put(Step::Without(one)));
             }
             let others = variants.of(&field.name, opens).iter();
+            // What nothing opens, as text that is left over, is opened by none of the others either.
             for other in others.filter(|other| count > 0 && !own.alternatives.contains(other)) {
                 put(Step::Alone(other, None));
                 // Where `<calls>\s*<call>` opens a call, `<calls>` must not close the text before: it would, and the
                 // opener find no start.
                 let along = taken_along(from, at, other).into_iter();
                 along.for_each(|along| put(Step::Alone(other, Some(along))));
+                // Of one alternative alone, that is the step above.
                 if count > 1 {
                     (0..count).for_each(|one| put(Step::Exchanged(one, other)));
                 }
@@ -757,6 +760,8 @@ fn moves<'v>(from: &Draft, whole: &'v Draft, variants: &'v Variants) -> Vec<Move
         }));
     }
     for (at, field) in from.fields.iter().enumerate() {
+        // Ways that the format never takes come last: they may read what is damaged, and nothing that is rendered
+        // needs them.
         let others = variants.opens_ignoring_space(&field.name).iter();
         let new = others.filter(|other| !field.open.alternatives.contains(other));
         let text = from.fields.iter().position(|field| field.name == "content");

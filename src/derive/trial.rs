@@ -169,6 +169,7 @@ impl<'a> TrialReader<'a> {
         let texts = texts
             .into_iter()
             .filter_map(|(part, text)| Some((part, text.as_deref()?)));
+        // Arguments may hold a marker that was said; no name does.
         let names = read.calls.iter();
         let names = names.map(|call| (MessagePart::Calls, call.name.as_str()));
         texts.chain(names).find_map(|(part, text)| {

@@ -135,6 +135,7 @@ impl Text {
             let ways = ways.into_iter().map(|(target, class)| (class, target));
             states.push(State {
                 ways: ways.collect(),
+                // In `[[a]]]` the text would end with `]`, and `]]` is found one sign before its place.
                 may_end: amid.is_none() && !search.goes_on(begun, &self.behind),
             });
         }

@@ -114,6 +114,7 @@ impl<'r> Finder<'r> {
             let end = (at + delimiter.len()).checked_sub(begun.tail.len())?;
             (end > 0).then_some((end, Reverse(delimiter.len())))
         });
+        // Of two that end at the same place, the longer one has begun before the other.
         if let Some((end, Reverse(length))) = ends.min() {
             let (own, behind) = text.split_at(end);
             self.found.push(Beginning {

@@ -184,6 +184,7 @@ fn between_calls(call: &Node, close: &str, separator: &Node) -> Option<Expr> {
     // A separator that is clear is kept out by itself.
     let is_clear = !unlikely_parts(&separator).is_empty();
     let before = Expr::sequence([close, ignoring_space(&separator), Expr::Space]);
+    // `see (a), (b)` may stand in a string; what reads the calls takes `see (a), any(` for the next one.
     let head = unclear_head(call, &before, is_closed).filter(|_| !is_clear)?;
     Some(Expr::sequence([before, head]))
 }
@@ -223,6 +224,7 @@ fn object_head(calls: &Node, call: &Node) -> Option<Expr> {
         return None;
     };
     let separator = text_behind(std::slice::from_ref(&repetition.separator), None);
+    // Behind calls, `So{"do": "read"` in an answer would be read as another call.
     let is_white = !separator.is_empty() && separator.trim().is_empty();
     let key = first_key(call.parts().first()?).filter(|_| is_white)?;
     Some(Expr::sequence(["{".into(), Expr::Space, key]))
@@ -364,6 +366,7 @@ pub(super) fn longer_head(named_head: &Expr, header: &str) -> Option<Expr> {
 /// What calls begin with where but a sign and a name open them, as in `@add{`.
 pub(super) fn signed_head(calls: &Node) -> Option<Expr> {
     let call = first_call(calls)?;
+    // `mail me @home, or {not}` may be said, and `@home {}` is read as a call.
     let is_signed = matches!(call.parts().first(), Some(Node::Literal(_)));
     is_signed.then(|| unclear_head(call, &Expr::Empty, true))?
 }

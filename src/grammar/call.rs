@@ -241,6 +241,7 @@ pub(super) fn space(text: &str, before: Option<&Node>, behind: Option<&Node>) ->
         Some(_) => false,
         None => true,
     };
+    // In `call read`, the blank is all that tells the word from the name.
     let is_word_before = match before {
         Some(Node::Literal(text)) => {
             let pieces = markers::pieces(text);
@@ -761,6 +762,7 @@ impl Call<'_> {
                     ends.extend(clear.map(|text| Expr::from(text.as_str())));
                     let text = raw(self.text(ends), LineBreaks::default()).expr;
                     let before = format!("{}{open}", place.before);
+                    // `<![CDATA[` ends as `[CALL]` begins: a text that goes on with `CALL]` would open a call.
                     let not_first = self.not_begun(&before);
                     let parts = [open.as_str().into(), not_first, text, end.as_str().into()];
                     all.push(Written {
@@ -1059,6 +1061,7 @@ fn opening_quotes(forms: &[ValueForm], before: &str) -> Vec<String> {
     let has_lists = forms
         .iter()
         .any(|form| form.writing == ValueWriting::Python);
+    // In `words=['a=', 'b']`, the first text ends with `='`, as texts in quotes begin.
     if has_lists && !quotes.is_empty() {
         quotes.push("\"");
     }
@@ -1180,6 +1183,7 @@ fn id(follow: &[String]) -> Expr {
         .parse()
         .unwrap_or_else(|_| CharClass::any());
     // White space before it may be missing.
+    // In `c:1::args::`, the first colon may end the id for what reads it.
     let signs = follow
         .iter()
         .filter_map(|text| text.trim_start().chars().next());

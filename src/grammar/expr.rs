@@ -232,6 +232,7 @@ impl Expr {
                 one => vec![one],
             };
             for one in several {
+                // The same twice would be two ways for one text.
                 let alike = known.entry(one.look(LOOKED_AT)).or_default();
                 if alike.iter().all(|at| flat[*at] != one) {
                     alike.push(flat.len());
@@ -327,6 +328,7 @@ impl Expr {
 
     /// This, with a name for what it finds.
     pub fn tagged(self, tag: Tag) -> Expr {
+        // With a name around it, nobody would see that nothing fits.
         match self.is_never() {
             true => Expr::NEVER,
             false => Expr::Tag(tag, Box::new(self)),

@@ -937,6 +937,7 @@ fn restricted_within(
     }
     let schema = follow(root, schema);
     let Some(object) = schema.as_object() else {
+        // `true` allows values of all of these types.
         let named: Vec<Value> = types.iter().map(|kind| Value::from(*kind)).collect();
         let all = Object::from_iter([("type", Value::from(named))]);
         return (*schema != Value::Bool(false)).then(|| all.into());

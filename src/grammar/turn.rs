@@ -197,6 +197,7 @@ impl Turn<'_> {
         for (at, left) in kept.iter().enumerate() {
             let mut others = kept.iter().enumerate().filter(|(other, _)| *other != at);
             // Of two that are the same, the first is kept.
+            // A turn without a thought is one whose thought is empty: the same text would fit twice.
             let is_covered = others
                 .any(|(other, wider)| wider.covers(left) && (other < at || !left.covers(wider)));
             let row = self.turn_parts(left);
@@ -439,6 +440,7 @@ impl Turn<'_> {
             .take_while(|node| text_node(node).is_some());
         let literals = before[before.len() - literals.count()..].iter();
         let opening = text_of(&literals.cloned().collect::<Vec<_>>()).unwrap_or_default();
+        // `Oslo\n{59, 10}` is read as a call where nothing but its name opens one.
         let named = match &self.named_head {
             Some(named) if begins_turn(self.format, before) => Some(named.clone()),
             Some(named) => longer_head(named, &opening),
@@ -457,6 +459,7 @@ impl Turn<'_> {
         // The white space before the text may be missing.
         let mut openings = vec![opening.as_str(), opening.trim_end()];
         openings.dedup();
+        // Behind `@@THOUGHT@@`, a text that begins with `@CALL@@` makes a marker together with that.
         let rests = openings.iter().flat_map(|opening| begun(&others, opening));
         // Most have a marker in them that stands in no such text. And signs alone are read as they stand, behind the
         // marker that has them at its end.
@@ -553,6 +556,7 @@ impl Turn<'_> {
             let count = nodes[..at].iter().rev().take_while(is_text).count();
             Some(nodes[at - count..at].to_vec())
         });
+        // Some ways have more before the calls, such as what closes a text.
         let common = texts.reduce(|one, other| {
             let pairs = one.iter().rev().zip(other.iter().rev());
             let same = pairs.take_while(|(a, b)| a == b).count();
@@ -588,6 +592,7 @@ impl Turn<'_> {
             .openers
             .iter()
             .any(|text| first_piece(text).is_some_and(markers::is_marker));
+        // An answer may have such a bracket in it, but not begin with it.
         (matches!(first, '{' | '[') && !is_marked).then_some(first)
     }
 

@@ -150,6 +150,7 @@ impl<'t> ValueReader<'t, '_> {
             .strings
             .iter()
             .find(|quotes| self.takes(&quotes.open))?;
+        // In other quotes than JSON's a text stands as it is: so response templates read it.
         if !quotes.escapes || quotes.close != "\"" {
             let (text, rest) = self.rest.split_once(&quotes.close)?;
             self.rest = rest;

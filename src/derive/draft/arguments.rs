@@ -12,6 +12,7 @@ use crate::value::{Object, Value};
 use super::drafter::{Drafter, texts};
 
 /// A list or an object of JSON: what stands in its strings ends nothing.
+// As in `["x, y=1)"]`.
 const JSON: &str = r#"[\[{](?:"(?:[^"\\]|\\.)*"|[^"])*?[\]}]"#;
 
 /// How a list or an object begins that Python prints, if a text comes first in it.
@@ -20,6 +21,7 @@ const LIST: &str = r"[\[{]+'";
 impl Drafter<'_> {
     /// Arguments between markers.
     pub(super) fn tagged(&self, tagged: &SingleArguments<'_>) -> Object {
+        // `['a', 'b']` is a list where the format prints lists so, and a text where its lists are JSON.
         if let Some(arguments) = self.tagged_with_lists(tagged) {
             return arguments;
         }
@@ -45,6 +47,7 @@ impl Drafter<'_> {
         let pattern = format!("{open}(?P<key>{no_slash}{key}){between}{value}");
         match nested {
             Some(quotes) => arguments(pattern, values_in_quotes(tagged, quotes)),
+            // What is written as it is may be a text: `75001` is one, unless types are to be guessed.
             None if self.options.guess_types || tagged.has_json_texts() => {
                 arguments(pattern, json_or_text(&[]))
             }
@@ -141,6 +144,7 @@ impl Drafter<'_> {
                 }
             }
         }
+        // Texts within a list have Python's quotes, whatever stands around the list.
         quotes.push(["'", "'"].map(str::to_owned));
         let (open, head) = (before_key(tagged), ignoring_space(head));
         let key = whole_key(tagged, &key_class(tagged));
@@ -183,8 +187,10 @@ impl Drafter<'_> {
         let texts = [
             format!(r"='(?:(?!'[,)]).)*'(?:,(?=\s*{key}\s*=)|\)(?=\s*\Z))"),
             format!("='[^']*'(?={end})"),
+            // In `=' it's 'so''` there are quotes, and the one that ends it has a key or the end behind it.
             format!(r"(?<=')(?:[^\\]|\\.)*?(?='{end})"),
         ];
+        // Models take the other quotes where a text has these in it: `="it's 'so'"`.
         let plain = format!("=\"[^\"\\\\]*\"(?={end})");
         let others = [
             r#""(?:[^"\\]|\\.)*""#.to_owned(),
@@ -302,6 +308,7 @@ fn closed_value(tagged: &SingleArguments<'_>, key: &str, between: &str) -> Strin
     let open = opening(tagged);
     let is_clear = unlikely_in_prose(tagged.close());
     let ahead = match (tagged.close().contains(KEY_SLOT), is_clear) {
+        // In `<at><ul><li>a</li></ul></at>`, only the last closer has another key or the end behind it.
         (true, _) => {
             // No key begins as a closing tag does.
             let first = key.replacen("[^", "[^/", 1);
@@ -312,6 +319,7 @@ fn closed_value(tagged: &SingleArguments<'_>, key: &str, between: &str) -> Strin
             format!("(?=\\s*{separator}(?:{open}|\\Z))")
         }
         (false, true) => String::new(),
+        // `place="by "the" sea" zip=`: a quote within the value ends nothing.
         (false, false) => {
             let separator = ignoring_space(&tagged.separator);
             let space = match tagged.open().starts_with(char::is_whitespace) {

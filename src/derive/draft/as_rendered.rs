@@ -38,6 +38,7 @@ impl Drafter<'_> {
             return field;
         }
         let exact = |texts: &[String]| texts.iter().cloned().map(Delimiter::Exact).collect();
+        // A literal takes white space as it stands there, and models write it otherwise.
         field.open.alternatives = match around.opens.iter().all(|open| can_be_literal(open)) {
             true => exact(&around.opens),
             false => vec![Delimiter::Expression(self.openers(around))],
@@ -86,6 +87,7 @@ impl Drafter<'_> {
             // Where words follow upon a blank, there is no place by which to tell them from others.
             match text.trim() {
                 "" if !text.contains('\n') => return String::new(),
+                // Where a line break stood before it, `Remark:` amid a line opens nothing.
                 "" => behind.push("\\n".to_owned()),
                 close => behind.push(exact(close)),
             }
@@ -132,6 +134,7 @@ impl Drafter<'_> {
             ));
         }
         if !closers.is_empty() {
+            // What nothing opens is a thought only if what closes one comes.
             start.push_str(&format!("(?=.*?{})", any_of(&closers)));
         }
         start
@@ -182,6 +185,7 @@ fn not_behind_first_quote(around: &TextBounds) -> String {
 fn closers(around: &TextBounds, closes: &[String]) -> Vec<String> {
     let own = closes.iter().map(|close| {
         let is_said = markers::reads_like_prose(close) || !unlikely_in_prose(close);
+        // Where `==` on a line of its own closes a thought, `if a == b` does not.
         let is_line = close.starts_with('\n') && is_said;
         let line = if is_line { "\\n\\s*" } else { "" };
         format!("{line}{}", ignoring_space(close.trim()))

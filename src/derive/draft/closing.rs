@@ -165,6 +165,7 @@ impl Drafter<'_> {
         let has_marker = markers::markers(separator).next().is_some();
         let separator = (!has_marker).then(|| ignoring_space(separator));
         let mut places = Vec::new();
+        // Models leave out either of them before the next call.
         for parts in [[&own, &separator], [&own, &None], [&None, &separator]] {
             let parts = parts.into_iter().flatten();
             let between: Vec<&str> = parts
@@ -212,6 +213,7 @@ impl Drafter<'_> {
             return None;
         }
         let behind = match close.is_empty() {
+            // Arguments end with a bracket, be it JSON's or Python's.
             true => "(?<=[}\\])])".to_owned(),
             false => unclear(calls, close),
         };

@@ -98,6 +98,7 @@ impl Drafter<'_> {
             .iter()
             .map(|end| format!("(?<={})", exact(&format!("{end}{space}"))));
         let ends: Vec<String> = ends.collect();
+        // Behind the end of a turn, `## Keeper` is the next header; in `Write:\n\n## Keeper` it is said.
         let is_words = markers::reads_like_prose(header) && !ends.is_empty();
         is_words.then(|| format!("{}{}\\s*", any_of(&ends), ignoring_space(header)))
     }
@@ -130,6 +131,7 @@ impl Drafter<'_> {
         let calls = self.calls?;
         let separator = calls.separator.trim();
         let close = markers::split_close(&calls.close).0.trim();
+        // `---` separates calls behind `</call>`, and is a rule in an answer.
         let is_known = unlikely_in_prose(separator) || separator.is_empty();
         let is_behind = !is_known && unlikely_in_prose(close);
         is_behind.then(|| {
@@ -208,6 +210,7 @@ impl Drafter<'_> {
             push_markers(&mut skipped, header);
         }
         if let Some(shape) = &findings.reasoning {
+            // What closes a thought may come without one: in `</mull>Yes.` it is no part of the answer.
             let close = shape.close.as_deref().unwrap_or_default();
             if !markers::reads_like_prose(close) {
                 push_markers(&mut skipped, close);

@@ -125,6 +125,7 @@ impl Drafter<'_> {
         let section = calls.section_open.trim();
         let ahead = match calls.keys() {
             Some(keys) => format!("(?={})", json_call_start(calls, &keys)),
+            // A name is a word like any other until its arguments begin.
             None if calls.dialect().is_some() => "(?=\\{)".to_owned(),
             None if calls.is_array() => format!("(?={PYTHON_LIST_START})"),
             None if self.begins_anywhere(calls) => self.arguments_ahead(calls).unwrap_or_default(),

@@ -43,6 +43,7 @@ impl Drafter<'_> {
         // Amid an answer, `Thought:` opens nothing: words do so at the turn's start alone.
         let open = open.filter(|open| unlikely_in_prose(open) && !reads_like_prose(open));
         let opens = open.map(|open| {
+            // Further on it may only be spoken of: `Type <mull> first.`
             let at_start = format!("\\A\\s*{}", exact(open));
             [
                 Delimiter::Exact(open.to_owned()),
@@ -92,6 +93,7 @@ impl Drafter<'_> {
             .headers
             .iter()
             .map(|header| header.trim());
+        // A header of words may be said, so it is no place where a turn begins.
         let headers = headers.filter(|header| markers(header).next().is_some());
         std::iter::once("\\A".to_owned())
             .chain(headers.map(ignoring_space))

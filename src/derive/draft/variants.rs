@@ -109,6 +109,7 @@ impl Variants {
     pub(in crate::derive) fn plain(&self, draft: &Draft) -> Vec<Draft> {
         let mut plain = draft.clone();
         for field in &mut plain.fields {
+            // A text with markers of its own ends at these, and is plain as it is.
             let is_text = field.name == "content" && field.open.alternatives.is_empty();
             if is_text && !self.ends.is_empty() {
                 field.close.alternatives = self.ends.clone();
@@ -245,6 +246,7 @@ impl Drafter<'_> {
             .iter()
             .filter(|_| !turn.before_seams.is_empty());
         behind.extend(headers.map(|header| header.trim().to_owned()));
+        // A common sign stands in answers as well, and then what follows it is said.
         behind.retain(|text| unlikely_in_prose(text) && !text.contains(is_slot));
         markers::dedup(&mut behind);
         let opens = &self.findings.content;
@@ -260,6 +262,7 @@ impl Drafter<'_> {
             Delimiter::Exact(text) | Delimiter::IgnoringSpace(text) => Some(text),
             Delimiter::Expression(_) => None,
         });
+        // What ends the turn does so wherever it stands.
         let skipped = skipped.filter(|text| !ends.contains(text));
         let mut between = Vec::new();
         for text in skipped {
@@ -296,6 +299,7 @@ impl Drafter<'_> {
             && !calls.is_array()
             && !expression.contains(&ignoring_space(section))
         {
+            // It stands before the first of several calls only.
             let section = format!("(?:{}\\s*)?", ignoring_space(section));
             heads.push(format!("{section}{expression}"));
             if !lead.is_empty() {
