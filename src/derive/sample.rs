@@ -243,6 +243,8 @@ impl Sampler<'_, '_> {
     /// Adds the samples in all modes that suit the conversation, or why there are none.
     fn add_to(&self, samples: &mut Samples) {
         let modes = match self.conversation.turn.reasoning {
+            // With thinking switched off nobody thinks, and switched on, a turn without a thought is none that is
+            // expected.
             Some(_) => [ThinkingMode::On, ThinkingMode::Unset],
             None => [ThinkingMode::Off, ThinkingMode::Unset],
         };

@@ -299,6 +299,7 @@ pub(super) fn literal_head(calls: &Node) -> Option<Expr> {
         }
         _ => any_of_row(&head, "", None),
     };
+    // Where a call begins with its name, `named_head` knows what it begins with.
     matches!(head.first(), Some(Node::Literal(_))).then_some(row)
 }
 

@@ -408,6 +408,7 @@ impl<'g> Machine<'g> {
     fn enter_rule(&mut self, name: &'g str) {
         if let Some((end, marks)) = self.kept.get(&(name, self.at)) {
             self.marks.extend_from_slice(marks);
+            // Copying is work, too: a rule may have found many tags.
             self.steps = self.steps.saturating_add(marks.len());
             self.next = match end {
                 Some(end) => {

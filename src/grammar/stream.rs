@@ -173,6 +173,8 @@ impl Stream<'_> {
 fn settled(machine: &Machine<'_>, marks: &[Mark<'_>], known: usize, end: usize) -> usize {
     let is_settled = |index: usize| match marks[index] {
         Mark::Open { tag, at, .. } => {
+            // `Noon` may be a thought that `!` ends, or an answer without one: nothing of it is handed out before
+            // that is told.
             at < end && is_handed_out_in_part(tag) && !machine.may_be_other_text(index)
         }
         Mark::Close { tag, at } => at < end && (is_handed_out_in_part(tag) || is_handed_out(tag)),
@@ -486,6 +488,7 @@ impl<'g> MarkReader<'g> {
             }
             Role::Call if !self.call.has_whole => {
                 let end = match self.call.arguments {
+                    // Nothing came for its arguments, and readers expect JSON.
                     0 => "{}",
                     _ => "}",
                 };

@@ -56,6 +56,7 @@ impl Drafter<'_> {
     }
 
     fn openers(&self, around: &TextBounds) -> String {
+        // Renderings have some values of `<think budget="512">`, and prompts may have any.
         let attribute = around_attribute(&around.opens);
         if let Some((before, behind)) =
             // `<part kind=` may open calls as well, and then the value is what tells them apart.

@@ -20,6 +20,7 @@ impl Drafter<'_> {
         let section = calls.section_close.trim();
         let mut closers = Vec::new();
         let mut ahead = Vec::new();
+        // `</see>` closes a call as `</at>` closes an argument in it: what stands before it tells which it is.
         if let Some(element) = self.close_of_element(calls) {
             ahead.push(element);
             push_markers(&mut closers, section);
@@ -41,6 +42,7 @@ impl Drafter<'_> {
         let ends = self.turn_ends().into_iter();
         closers.extend(ends.filter(|end| argument.is_empty() || !end.starts_with(argument)));
         closers.extend(self.markers_between(calls));
+        // Models put a blank before the end of such a tag: `<call name="read" />`.
         if let Some(tag) = unclosed_tag(calls).filter(|_| self.chosen(Choice::TagClosesItself)) {
             ahead.push(format!("(?<={})\\s*/>\\s*", self.slots_pattern(tag, false)));
         }
@@ -208,6 +210,7 @@ impl Drafter<'_> {
 
     /// What closes a call when another follows and nothing clear stands between.
     fn next_after(&self, calls: &CallParts<'_>, close: &str) -> Option<String> {
+        // Then what opens the next call is enough to end this one, and `next_openers` has it.
         let is_clear = close.is_empty() && unlikely_in_prose(calls.first_text());
         if !calls.several || is_clear || calls.is_array() {
             return None;

@@ -18,6 +18,8 @@ impl Drafter<'_> {
         }
         let mut field = FieldDraft::new("content");
         let shape = &self.findings.content;
+        // Even where markers are known, text between them only would lose what stands without: a model's `Yes.`
+        // alone.
         let is_marked = self.chosen(Choice::ContentMarked);
         if let Some(open) = shape.open.as_ref().filter(|_| is_marked) {
             field.open.alternatives = if unlikely_in_prose(open) {

@@ -156,6 +156,7 @@ impl Drafter<'_> {
             }
             _ => format!("{}\\s*", ignoring_space(section)),
         };
+        // Where a turn has one call, or all of them in one list, no other follows it.
         if !calls.several || calls.is_array() {
             return format!("{start}{own}");
         }
@@ -163,6 +164,7 @@ impl Drafter<'_> {
         // That all calls have been opened is looked up last, since it goes back through the whole text: only
         // where a call seems to begin.
         let (next, behind) = match (unlikely_in_prose(&calls.separator), section.is_empty()) {
+            // A separator that is clear begins the next call by itself.
             (true, _) => (separator, String::new()),
             // A comma separates calls only behind a bracket, which ends one: `Yes, read{` in an answer begins none.
             (false, true) => (format!("(?<=[}})]\\s*){separator}"), String::new()),
