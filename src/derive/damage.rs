@@ -30,19 +30,24 @@ pub(super) fn all(findings: &Findings, samples: &[Sample]) -> Vec<Damaged> {
             sample,
             damaged: &mut damaged,
         };
+        // `<call>\n{…}\n</call>` is written without its line breaks, or `<say>` with one behind it.
         mutator.white_space();
         mutator.openers();
+        // Engines cut off what they have stopped at, and models leave out what closes.
         mutator.ends();
         mutator.between_calls();
+        // Models say something before and behind calls, whatever the chat template keeps of it.
         mutator.text_before_calls();
         mutator.token_before_calls();
         mutator.text_between_calls();
         mutator.text_behind_calls();
         mutator.cut_text();
+        // Between a name and its arguments, models leave out markers or add words.
         mutator.header();
         mutator.text_alone();
         mutator.header_written();
         mutator.header_left_to_the_model();
+        // A format may end answers in several ways, and an engine stops at any of them.
         mutator.other_ends();
         mutator.no_id();
         mutator.reasoning();
@@ -338,6 +343,8 @@ impl Mutator<'_, '_> {
     /// The model writes the turn's header itself, where but for white space a conversation without it is as one with it.
     fn header_left_to_the_model(&mut self) {
         let turn = &self.findings.turn;
+        // Only where a conversation goes on with other white space than its prompt may a model write the header
+        // itself.
         let header = turn
             .headers
             .first()

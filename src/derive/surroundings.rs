@@ -127,6 +127,7 @@ impl Surroundings {
         }
         let quote_opens_calls = ways.move_quote_out_of_calls();
         for row in &mut ways.rows {
+            // From here on, a marker of several parts is one, and nothing cuts it.
             for text in row.texts.iter_mut().chain([&mut row.end]) {
                 *text = format.lexicon.mark(text);
             }

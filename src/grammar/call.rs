@@ -441,6 +441,8 @@ impl Call<'_> {
     fn string(&self, inner: &Node, dialect: &Dialect) -> Expr {
         let notation = Notation::of(dialect);
         let strings = notation.strings.iter().map(|quotes| {
+            // In `"arguments": "{\"at\": 1}"` the object has the quotes of a string around it, so its own are
+            // escaped.
             let content = self.part(inner, std::slice::from_ref(&quotes.close));
             let content = match quotes.escapes {
                 true => within_string(self.p, &content, &quotes.close),
@@ -874,12 +876,15 @@ fn is_told_by(nodes: &[Node], at: usize) -> bool {
     let mut behind_arguments = nodes[..at].iter().rev();
     let behind_arguments = behind_arguments.find(|node| !is_arguments(node));
     match (nodes[..at].last(), nodes.get(at + 1)) {
+        // In `read at=1`, nothing but the blank ends the name.
         (Some(before @ Node::Slot(_)), _) => is_word(before),
         // What begins with a name or a key may stand behind another word.
         (None, Some(behind @ Node::Slot(_))) => is_word(behind),
+        // `call read` is two words by its blank alone.
         (Some(Node::Literal(text)), Some(behind @ Node::Slot(_))) => {
             text.ends_with(char::is_alphanumeric) && is_word(behind)
         }
+        // `<calls>\n<call>` may be one marker for what reads it.
         (Some(Node::Literal(_)), Some(Node::Literal(_))) => {
             let mut before = nodes[..at].iter();
             before.all(is_text)

@@ -115,6 +115,7 @@ impl<'r> Remainder<'r> {
                 let rest = text.trim_start_matches([' ', '\t', '\r', '\n']);
                 match (rest.len() == text.len(), rest.is_empty()) {
                     (true, _) => vec![Left::Text(text)],
+                    // More of it may follow what has come.
                     (false, true) => vec![Left::Rest(Expr::Space)],
                     (false, false) => vec![Left::Text(rest)],
                 }

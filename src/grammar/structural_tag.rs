@@ -521,6 +521,7 @@ fn argument(member: &Member, style: &Style) -> Option<Value> {
     let Expr::Sequence(parts) = &member.expr else {
         return None;
     };
+    // The style says by itself where white space may stand.
     let parts: Vec<&Expr> = parts.iter().filter(|part| **part != Expr::Space).collect();
     let (close, parts) = parts.split_last()?;
     let (value, before) = parts.split_last()?;

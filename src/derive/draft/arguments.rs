@@ -233,6 +233,7 @@ fn python_key(tagged: &SingleArguments<'_>) -> String {
     let within = format!("[^\\s=,'\"(){}]", exact(&signs));
     // A key may have brackets, as `items[0]`, but a list begins with one.
     let first = format!("[^\\s=,'\"(){{}}\\[\\]{}]", exact(&signs));
+    // Blanks stand only between its parts, so that it matches in one way: engines that go back try all there are.
     format!("{first}{within}*(?: +{within}+)*")
 }
 

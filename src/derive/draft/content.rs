@@ -35,6 +35,7 @@ impl Drafter<'_> {
             closers.extend(self.turn_ends());
             field.close = self.closers(&closers, Vec::new());
         } else {
+            // So is a sentence that a chat template writes where nothing is said, such as `Musing: Once more.`
             let words = self.choices.dropped().iter();
             let mut words: Vec<String> = words
                 .filter(|text| !is_never_prose(text))
@@ -110,6 +111,7 @@ impl Drafter<'_> {
         let Some(calls) = self.calls else {
             return Vec::new();
         };
+        // As `Job is out`, which a chat template writes on a line behind each call.
         let lines = texts_around_calls(calls).into_iter();
         let lines = lines.filter(|text| is_line_of_words(text));
         let lines = lines.map(|text| {

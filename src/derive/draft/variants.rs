@@ -177,6 +177,7 @@ impl Drafter<'_> {
                 .map(|close| Delimiter::Exact(close.to_owned()))
                 .into_iter()
                 .collect(),
+            // Without a closer, the draft has all that ends a thought already.
             also_closes: close.map_or_else(Vec::new, |_| self.other_closes_of_thinking()),
         })
     }
@@ -193,6 +194,7 @@ impl Drafter<'_> {
             also_closes: self.other_closes_of_calls(calls),
             ..FieldVariants::default()
         };
+        // What opens such a call finds its name as well, which nothing else does.
         if is_named_behind(calls) {
             return Some(variants);
         }
@@ -318,6 +320,7 @@ impl Drafter<'_> {
         }
         let mut opens: Vec<Delimiter> = opens.into_iter().map(Delimiter::Expression).collect();
         let open = calls.open.trim();
+        // A marker that is the same for all calls may be a literal.
         if !open.contains(is_slot) && markers::is_marker(open) {
             opens.insert(0, Delimiter::IgnoringSpace(open.to_owned()));
         }
