@@ -108,6 +108,7 @@ fn whole_call(findings: &Findings, samples: &[Sample]) -> Option<String> {
         "" => calls.first_text().trim(),
         section => section,
     };
+    // With no marker before it, nothing tells where the call begins.
     let start = own.find(head).filter(|_| !head.is_empty())?;
     Some(own[start..].trim().to_owned())
 }

@@ -259,6 +259,7 @@ impl<'a> Trials<'a> {
     /// What a template leaves around texts of the chat template's renderings that are all it misreads there.
     pub(super) fn around_texts(&self, template: &ResponseTemplate) -> Vec<String> {
         let (mut around, mut unsaid) = (Vec::new(), Vec::new());
+        // Of renderings alone it is sure what was said, so the rest is the chat template's.
         for trial in self.distinct.iter().filter(|trial| trial.kind == 0) {
             let Expected::Turn(said) = trial.expected else {
                 continue;

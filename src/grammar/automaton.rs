@@ -65,6 +65,7 @@ impl Text {
                 let ends = ends.iter().filter(|end| !end.is_empty());
                 (any, ends.map(Expr::literal).collect())
             }
+            // All the rest takes an automaton only if it may not begin with something.
             Expr::Rest if !not_first.is_empty() => (any, Vec::new()),
             _ => return None,
         };

@@ -156,6 +156,7 @@ impl<'a> CallRules<'a> {
                     }
                     separator => texts(separator),
                 };
+                // A mere `, ` ends no value, since many texts have it: it takes what opens the next call as well.
                 let next = text_behind(std::slice::from_ref(&repetition.separator), None)
                     + &opener(&repetition.item).unwrap_or_default();
                 self.several(repetition, separator, &[next])

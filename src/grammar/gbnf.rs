@@ -63,6 +63,7 @@ struct Gbnf {
 impl Gbnf {
     fn new(grammar: &Grammar) -> Gbnf {
         let mut rules = NewRules::new(&["root", "space"], '-', &grammar.warnings);
+        // Before a rule that is made on the way can take one of their names.
         for name in grammar.rules.keys() {
             rules.name(name);
         }

@@ -722,7 +722,9 @@ fn up_to_texts(expr: Expr, unheld: &mut UnsupportedConstraints) -> Expr {
                     continue;
                 };
                 match white_or_begun_by(not_first) {
+                    // That one sign can be told: the answer is a lexeme whose first sign is another one.
                     Some(first) => parts[at] = begun_otherwise(&first, parts[at].clone()),
+                    // More than one sign is not held here: a warning names it.
                     None => unheld.allow(not_first),
                 }
             }

@@ -331,6 +331,7 @@ impl<'g> Machine<'g> {
     fn go_back(&mut self, back: Back) {
         self.at = back.at;
         self.marks.truncate(back.marks);
+        // A mark that is cut off and set again is another one.
         self.unchanged = self.unchanged.min(back.marks);
     }
 
@@ -350,6 +351,7 @@ impl<'g> Machine<'g> {
             Expr::Space => return self.next = Next::Read(Leaf::Space, 0),
             Expr::Until(all) => return self.next = Next::Read(Leaf::Until(all), 0),
             Expr::Rest => return self.next = Next::Read(Leaf::Rest, 0),
+            // A look ahead says what languages without one need an automaton for.
             Expr::Without(without) => return self.next = Next::Enter(&without.expr),
             Expr::Sequence(all) => match all.split_first() {
                 Some((first, left)) => (Frame::Sequence { left }, first),
@@ -484,6 +486,7 @@ impl<'g> Machine<'g> {
                     }
                 }
             },
+            // What was looked at is still to be read, and its tags are not there yet.
             Frame::Look { is_negative, back } => {
                 self.go_back(back);
                 if is_negative {

@@ -327,6 +327,7 @@ impl<'g> MarkReader<'g> {
         end: usize,
     ) -> Option<Vec<Delta>> {
         let mut deltas = Vec::new();
+        // What the marks before have told is with the caller already.
         if unchanged.min(marks.len()) < self.read {
             return None;
         }

@@ -232,6 +232,7 @@ impl<'g> Writer<'g> {
                     .collect::<Vec<_>>()
                     .into(),
             ),
+            // Behind the first call no text may stand, and other calls are written as what follows.
             ("stop_after_first", true.into()),
             ("excludes", texts(excludes.collect())),
         ]);

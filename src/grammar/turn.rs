@@ -607,6 +607,7 @@ impl Turn<'_> {
     fn ends(&self) -> impl Iterator<Item = String> + '_ {
         let ways = self.format.ways.iter();
         let ends = ways.filter_map(|way| first_marker(way.end.parts()));
+        // Where nothing else ends a turn, a model is stopped where a tool's answer begins.
         ends.chain(self.format.answer_marker.clone())
     }
 

@@ -34,6 +34,7 @@ impl Drafter<'_> {
             let not_first = not_behind_first_quote(around);
             let close = format!("{BEHIND_QUOTE}{not_first}\\s*{closers}");
             field.close = Delimiters::one(Delimiter::Expression(close));
+            // The quotes stay with the text, so that its escapes are read.
             field.rest.insert("content", "json");
             return field;
         }

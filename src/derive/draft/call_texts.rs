@@ -17,6 +17,7 @@ pub(super) fn call_openers(calls: &CallParts<'_>) -> Vec<String> {
     }
     if unlikely_in_prose(calls.first_text()) {
         let (lead, rest) = split_last_marker(calls);
+        // Markers before the last may be left out, so either of the two may begin a call.
         openers.extend([lead, rest].map(|text| text.trim().to_owned()));
     }
     openers.retain(|head| !head.is_empty());

@@ -70,6 +70,7 @@ impl Drafter<'_> {
     /// How far it is indented tells it from what closes an argument with elements in it.
     fn close_of_element(&self, calls: &CallParts<'_>) -> Option<String> {
         let arguments = calls.single_arguments()?;
+        // `</see>` of a call and `</at>` of an argument are alike: either names what it closes.
         let any = |text: &str| text.replace(markers::is_slot, "*");
         let is_alike = |call: &str, argument: &str| any(call.trim()) == any(argument.trim());
         let (text, argument) = (&calls.close, arguments.close());
@@ -82,6 +83,7 @@ impl Drafter<'_> {
         // What white space stands behind it is told below.
         let open = open.trim_end_matches("\\s*");
         let (close, argument) = (ignoring_space(close), ignoring_space(argument.trim()));
+        // In one line, only what stands before it tells which of them it is; on a line of its own, its indent does.
         if space.is_empty() {
             let key =
                 |between: &String| format!("{}{}{between}", arguments.open(), markers::KEY_SLOT);
@@ -161,6 +163,7 @@ impl Drafter<'_> {
             }
             None => before_any_of(openers.iter().map(|head| ignoring_space(head))),
         };
+        // A closer that is clear needs no next call behind it.
         let own = (!unlikely_in_prose(close)).then(|| unclear(calls, close));
         let separator = calls.separator.trim();
         // Markers close calls by themselves.

@@ -31,6 +31,7 @@ impl Drafter<'_> {
         };
         let section = calls.section_open.trim();
         if lead_is_skipped || opens_unambiguously(calls) {
+            // Of `<do><with>read`, models leave out the first marker.
             let loose_own = with_optional_lead(rest, &own);
             let before = match lead.trim() {
                 "" => String::new(),
@@ -77,6 +78,7 @@ impl Drafter<'_> {
     /// all of a call's keys, or for what begins the arguments behind a name that has a text of its own
     /// before it.
     pub(super) fn begins_anywhere(&self, calls: &CallParts<'_>) -> bool {
+        // A brace alone stands in any code, so more of a call has to be ahead.
         let is_keyed = calls.keys().is_some()
             || !calls.first_text().trim().is_empty()
                 && (calls.dialect().is_some() || self.arguments_ahead(calls).is_some());

@@ -356,6 +356,7 @@ impl Drafter<'_> {
                 }
             });
         }
+        // A call without arguments ends at once.
         follows.push(ignoring_space(Some(close).filter(|close| is_known(close))?));
         markers::dedup(&mut follows);
         Some(before_any_of(follows))
