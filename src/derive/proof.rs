@@ -174,6 +174,7 @@ pub(super) fn rows(
 ) -> Vec<ProofRow> {
     let samples = &search_input.samples;
     let reader = TrialReader::new(template, field, &samples.tools);
+    // What was made up says nothing of the chat template.
     let rendered = samples
         .all
         .iter()

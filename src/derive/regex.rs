@@ -79,6 +79,7 @@ pub(super) fn needed_text(expression: &str) -> Option<String> {
                 'n' => Some('\n'),
                 't' => Some('\t'),
                 'r' => Some('\r'),
+                // `\s` and `\A` stand for no text.
                 escaped if escaped.is_alphanumeric() => None,
                 escaped => Some(escaped),
             },

@@ -286,6 +286,7 @@ impl Sampler<'_, '_> {
         if let Some(output) = full.strip_prefix(prompt) {
             return Ok(self.sample(prompt, output, None));
         }
+        // A prompt may say more before the turn than a conversation does: then the one does not begin the other.
         if self.headers.differ(*situation, mode) {
             let output = self
                 .headers

@@ -273,6 +273,7 @@ impl Ways<'_> {
             .map(|row| self.before_end(row).trim().to_owned())
             .collect();
         dedup(&mut behind);
+        // Where it is another text in some way, none of them closes calls for sure.
         match <[String; 1]>::try_from(behind) {
             Ok([only]) => only,
             Err(_) => String::new(),

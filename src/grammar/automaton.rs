@@ -273,6 +273,7 @@ impl Search {
         let most_letters = MAX_STEPS / places.ways.len().max(1);
         let alphabet = disjoint(classes, most_letters)?;
         let led_by = |letter: &CharClass| {
+            // A letter lies within a class or outside of it, so one of its characters speaks for all.
             let first = letter.iter().next().map(|(first, _)| first);
             let fits = |class: &CharClass| first.is_some_and(|first| class.contains(first));
             let ways = places.ways.iter().map(|ways| {
@@ -352,6 +353,7 @@ impl Search {
             }
         }
         if !free.is_empty() {
+            // A character that none of the others has begins nothing.
             let chars = targets.entry(self.nothing);
             let chars = chars.or_insert_with(|| CharClass::of([]));
             *chars = chars.or(&free);

@@ -384,6 +384,7 @@ impl Expr {
                 item.repeat(repeat.at_least, repeat.at_most)
             }
             Expr::Without(without) => {
+                // Made anew, since its `expr` has to say the same of the new item.
                 let item = without.item.rewrite(change);
                 item.without(without.others.iter().cloned())
             }
@@ -458,6 +459,7 @@ impl Expr {
     pub(super) fn look(&self, at_most: usize) -> u64 {
         let mut hasher = DefaultHasher::new();
         let mut nodes = vec![self];
+        // A node may be as large as the grammar, and its first nodes mostly tell it from others.
         for _ in 0..at_most {
             let Some(node) = nodes.pop() else { break };
             std::mem::discriminant(node).hash(&mut hasher);

@@ -474,6 +474,7 @@ impl<'g> Lark<'g> {
                 continue;
             }
             found = true;
+            // The lexeme ends with this one, so only the others can be ruled out in it.
             let others = delimiters.iter().filter(|other| *other != delimiter);
             let lexeme = self.lexeme(Lexeme {
                 text: Some(escaped(others)),
@@ -807,6 +808,7 @@ fn slashed(regex: &str) -> String {
     let mut is_escaped = false;
     for c in regex.chars() {
         match c {
+            // A slash would end the expression.
             '/' if !is_escaped => out.push_str("\\/"),
             '\n' => out.push_str("\\n"),
             c => out.push(c),

@@ -273,6 +273,7 @@ impl<'b> SchemaRules<'b> {
                     (Some(Value::Object(known)), Value::Object(more)) => {
                         known.extend(more.clone());
                     }
+                    // Each of the parts may ask for keys, and all of them have to be there.
                     (Some(Value::Array(known)), Value::Array(more)) if key == "required" => {
                         known.extend(
                             more.iter()
@@ -565,6 +566,7 @@ impl<'b> SchemaRules<'b> {
                 parts.push(more.repeat(least.saturating_sub(count), most));
                 Expr::sequence(parts)
             }
+            // With nothing that could stand in it, a list is empty.
             None if most == Some(0) || items.is_never() => Expr::Empty,
             None => {
                 let more = Expr::sequence([comma(), items.clone()]);

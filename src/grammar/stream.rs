@@ -517,6 +517,7 @@ impl<'g> MarkReader<'g> {
                     Role::Reasoning => Delta::Reasoning(said),
                     _ => Delta::Content(said),
                 });
+                // Half an escape says nothing, and is left for the next piece.
                 self.at += length;
                 return Some(());
             }

@@ -202,7 +202,9 @@ impl<'g> Writer<'g> {
     fn triggered(&mut self, delimiters: &[String], behind: &[Expr]) -> Option<Value> {
         let mut ways = Vec::new();
         let may_be_nothing = self.ways(&Expr::sequence(behind.iter().cloned()), &mut ways)?;
+        // What never varies ends the turn, and the rest are calls.
         let (ends, calls): (Vec<Expr>, Vec<Expr>) = ways.into_iter().partition(is_fixed);
+        // Calls of several kinds would each have something else behind them.
         let [Expr::Sequence(parts)] = calls.as_slice() else {
             return None;
         };

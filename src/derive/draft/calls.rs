@@ -61,6 +61,7 @@ impl Drafter<'_> {
     /// The shape of a call whose parts are under keys, unless it is in shape already.
     fn transform(&self, keys: &CallKeys<'_>, root: &str) -> Option<Object> {
         let has_only = |names: &[&str]| keys.all.iter().all(|key| names.contains(key));
+        // A call that is left as it is keeps its id, so nothing is left as it is if ids are not asked for.
         let keeps_id = keys.id.as_deref() == Some(&["id"]);
         if keys.name == ["function", "name"]
             && keys.arguments == ["function", "arguments"]
