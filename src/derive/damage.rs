@@ -30,7 +30,7 @@ pub(super) fn all(findings: &Findings, samples: &[Sample]) -> Vec<Damaged> {
             sample,
             damaged: &mut damaged,
         };
-        // `<call>\n{…}\n</call>` is written without its line breaks, or `<say>` with one behind it.
+        // `<call>\n{…}\n</call>` is written without its line breaks, or `<think>` with one behind it.
         mutator.white_space();
         mutator.openers();
         // Engines cut off what they have stopped at, and models leave out what closes.

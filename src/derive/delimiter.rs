@@ -113,6 +113,7 @@ impl Delimiters {
 
     /// One literal as itself, several as a list; none if only an expression says what is meant.
     fn literals(&self) -> Option<Value> {
+        // No literal takes along white space that varies.
         if self.takes_space {
             return None;
         }
@@ -136,7 +137,6 @@ impl Delimiters {
             }
         }
         texts.sort_by_key(|(length, _)| Reverse(*length));
-        // No literal takes along white space that varies.
         let space = if self.takes_space { "\\s*" } else { "" };
         let texts = (!texts.is_empty()).then(|| {
             let texts = any_of(texts.into_iter().map(|(_, text)| text));

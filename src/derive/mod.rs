@@ -303,7 +303,7 @@ impl Derivation {
     /// ```
     pub fn is_whole(&self) -> bool {
         let mut outputs = self.outputs.iter();
-        // A token that nobody gave is missing in all turns, so what recovers them proves little.
+        // What recovers turns without a token that nobody gave proves little.
         self.missing_tokens.is_empty()
             && self.recovered() == self.proof.len()
             && outputs.all(|row| row.difference.is_none())

@@ -205,9 +205,9 @@ pub(super) fn char_between(before: &[&str], after: &[&str]) -> String {
         .filter_map(first)
         .chain(before.iter().flat_map(last))
     {
-        // Within a class, engines may take `--`, `&&`, `~~` and `||` for operations on sets.
         if !seen.contains(&c) {
             seen.push(c);
+            // Within a class, engines may take `--`, `&&`, `~~` and `||` for operations on sets.
             if "\\][^-&~|".contains(c) {
                 class.push('\\');
             }

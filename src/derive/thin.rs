@@ -26,8 +26,7 @@ use super::search_input::SearchInput;
 use super::trial::{self, Cut, Expected, TrialReader};
 
 /// As how many texts it counts against a draft that a delimiter holds all text back.
-// More than a format has synthetic texts, which count at the same rank: a rendering alone is worth a stream that
-// stands still.
+// Synthetic texts count at the same rank, and are fewer: a rendering alone is worth a stream that stands still.
 const HELD_BACK: isize = 1000;
 
 /// Where a text comes from that delimiters are tried on.
@@ -363,7 +362,7 @@ impl<'a> Thinning<'a> {
         for (text, is_read) in self.texts.iter().zip(&tried.is_read) {
             tried.score.0[self.order.rank(text.kind)] -= isize::from(!is_read);
         }
-        // Even if it read all of them, nothing were gained. What it failed at before stays known for the next time.
+        // Even if it read all of them, nothing would be gained. What it failed at before stays known for the next time.
         if tried.score <= from.score {
             return Err(first.to_vec());
         }
@@ -714,8 +713,8 @@ fn moves<'v>(from: &Draft, whole: &'v Draft, variants: &'v Variants) -> Vec<Move
             // What nothing opens, as text that is left over, is opened by none of the others either.
             for other in others.filter(|other| count > 0 && !own.alternatives.contains(other)) {
                 put(Step::Alone(other, None));
-                // Where `<calls>\s*<call>` opens a call, `<calls>` must not close the text before: it would, and the
-                // opener find no start.
+                // Where `<calls>\s*<call>` opens a call, `<calls>` need not close the text before it any more, and neither
+                // step may help alone.
                 let along = taken_along(from, at, other).into_iter();
                 along.for_each(|along| put(Step::Alone(other, Some(along))));
                 // Of one alternative alone, that is the step above.
@@ -729,7 +728,7 @@ fn moves<'v>(from: &Draft, whole: &'v Draft, variants: &'v Variants) -> Vec<Move
                     let known = &from.fields[text].close.alternatives;
                     let behind = variants.of("content", false).iter();
                     let behind = behind.filter(|behind| !known.contains(behind));
-                    // Trying all closers of a text with each of a call takes longer than there is time.
+                    // All closers of a text with each of a call would be many trials, most of which say nothing of what is left.
                     let behind = behind.filter(|behind| may_stand_behind(behind, other, at));
                     behind.for_each(|behind| put(Step::Split(other, text, behind)));
                 }

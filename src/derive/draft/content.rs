@@ -18,8 +18,7 @@ impl Drafter<'_> {
         }
         let mut field = FieldDraft::new("content");
         let shape = &self.findings.content;
-        // Even where markers are known, text between them only would lose what stands without: a model's `Yes.`
-        // alone.
+        // Even where texts have markers, reading what stands between these alone would lose a model's bare `Yes.`
         let is_marked = self.chosen(Choice::ContentMarked);
         if let Some(open) = shape.open.as_ref().filter(|_| is_marked) {
             field.open.alternatives = if unlikely_in_prose(open) {
@@ -35,7 +34,7 @@ impl Drafter<'_> {
             closers.extend(self.turn_ends());
             field.close = self.closers(&closers, Vec::new());
         } else {
-            // So is a sentence that a chat template writes where nothing is said, such as `Musing: Once more.`
+            // They may be a sentence that a chat template writes where nothing is said, such as `Musing: Once more.`
             let words = self.choices.dropped().iter();
             let mut words: Vec<String> = words
                 .filter(|text| !is_never_prose(text))
