@@ -362,7 +362,7 @@ impl<'a> Thinning<'a> {
         for (text, is_read) in self.texts.iter().zip(&tried.is_read) {
             tried.score.0[self.order.rank(text.kind)] -= isize::from(!is_read);
         }
-        // Even if it read all of them, nothing would be gained. What it failed at before stays known for the next time.
+        // Even if all were read, nothing would be gained. What it failed at before stays known for the next time.
         if tried.score <= from.score {
             return Err(first.to_vec());
         }
@@ -713,8 +713,8 @@ fn moves<'v>(from: &Draft, whole: &'v Draft, variants: &'v Variants) -> Vec<Move
             // What nothing opens, as text that is left over, is opened by none of the others either.
             for other in others.filter(|other| count > 0 && !own.alternatives.contains(other)) {
                 put(Step::Alone(other, None));
-                // Where `<calls>\s*<call>` opens a call, `<calls>` need not close the text before it any more, and neither
-                // step may help alone.
+                // Where `<calls>\s*<call>` opens a call, `<calls>` need not close the text before it any more, and
+                // neither step may help alone.
                 let along = taken_along(from, at, other).into_iter();
                 along.for_each(|along| put(Step::Alone(other, Some(along))));
                 // Of one alternative alone, that is the step above.
@@ -728,7 +728,8 @@ fn moves<'v>(from: &Draft, whole: &'v Draft, variants: &'v Variants) -> Vec<Move
                     let known = &from.fields[text].close.alternatives;
                     let behind = variants.of("content", false).iter();
                     let behind = behind.filter(|behind| !known.contains(behind));
-                    // All closers of a text with each of a call would be many trials, most of which say nothing of what is left.
+                    // All closers of a text with each of a call are many trials, and most of them say nothing of what
+                    // is left there.
                     let behind = behind.filter(|behind| may_stand_behind(behind, other, at));
                     behind.for_each(|behind| put(Step::Split(other, text, behind)));
                 }

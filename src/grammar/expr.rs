@@ -262,6 +262,7 @@ impl Expr {
                 at_most,
             }),
             item if at_least == 1 && at_most == Some(1) => item,
+            // What never fits can still be left out.
             item if item.is_never() && at_least == 0 => Expr::Empty,
             item if item.is_never() => Expr::NEVER,
             item => Expr::Repeat(Box::new(Repeat {
@@ -416,6 +417,7 @@ impl Expr {
         self.rewrite(&mut |expr| match expr {
             Expr::Start | Expr::End => Expr::Empty,
             Expr::Tag(_, inner) => *inner,
+            // No lexeme is empty, so nothing is no way by itself: `"a" | ""` becomes `"a"?`.
             Expr::Choice(all) if all.contains(&Expr::Empty) => {
                 let some = all.into_iter().filter(|one| *one != Expr::Empty);
                 Expr::choice(some).optional()

@@ -414,6 +414,7 @@ impl Turn<'_> {
         let unclear: Vec<Expr> = calls.chain(heads).filter(is_new).cloned().collect();
         let ends = markers.into_iter().map(Expr::from).chain(unclear);
         if let Some(schema) = &self.request.answer {
+            // What reads the turn takes the marker in `{"city": "<call>"}` for one, too.
             let notation = Notation::json().without(ends.collect());
             let answer = self.p.schema_in("answer", schema, &notation);
             return answer.tagged(Tag::Content);
@@ -621,6 +622,7 @@ impl Turn<'_> {
                 if is_thought || *node == Node::Slot(Slot::Content) {
                     all.extend(self.markers_after(&nodes[at + 1..]));
                 }
+                // What opens a thought would do so within an answer as well.
                 if is_thought {
                     all.extend(first_marker(&nodes[..at]));
                 }

@@ -25,6 +25,7 @@ impl Drafter<'_> {
         if let Some(arguments) = self.tagged_with_lists(tagged) {
             return arguments;
         }
+        // With nothing behind values, only the quotes around texts tell where these end.
         if let Some(quotes) = tagged.quotes().filter(|_| tagged.close().is_empty()) {
             return quoted(tagged, quotes);
         }
@@ -262,6 +263,7 @@ fn quoted(tagged: &SingleArguments<'_>, (open, close): (&str, &str)) -> Object {
     let end = format!("(?={separator}{next}{key}+{between}|\\s*\\Z)");
     let opener = optional(open);
     let [open, close] = [open, close].map(exact);
+    // With its quotes, `'7'` is a text to the parser of values, and `7` a number.
     let whole = format!("{open}(?:(?!{close}).)*{close}{end}");
     let value = format!("{whole}|(?<={open}).*?(?={close}{end})|{list}{end}|.*?{end}");
     let start = format!("{}(?P<key>{key}+){between}", before_key(tagged));
@@ -282,6 +284,7 @@ fn values_in_quotes(tagged: &SingleArguments<'_>, (open, close): (&str, &str)) -
         Some(ValueWriting::Json(dialect)) => dialect.unquoted_keys,
         _ => false,
     };
+    // `{at: 1}` is no JSON unless the parser is told of such keys.
     if has_bare_keys && let Some(Value::Object(own)) = parser.get_mut("args") {
         own.insert("unquoted_keys", true);
     }

@@ -16,6 +16,7 @@ impl Drafter<'_> {
     pub(super) fn field_as_rendered(&self, name: &str, around: &TextBounds) -> FieldDraft {
         let mut field = FieldDraft::new(name);
         let mut closes = around.closes.clone();
+        // What closes a text may be missing before the end of the turn.
         closes.extend(self.turn_ends());
         // Words behind a marker belong to what follows: `</mull>Plan:` closes what `</mull>` has closed.
         let goes_on = |close: &str, other: &String| {

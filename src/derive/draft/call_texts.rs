@@ -48,6 +48,7 @@ pub(super) fn is_line_of_words(text: &str) -> bool {
 pub(super) fn literal_open(calls: &CallParts<'_>) -> Option<String> {
     let text = calls.open.as_str();
     let is_marker = unlikely_in_prose(text) && !reads_like_prose(text) && !text.contains(is_slot);
+    // Words have to have JSON behind them, which no literal can ask for.
     (is_marker && json_behind_words(calls).is_none()).then(|| text.trim().to_owned())
 }
 
