@@ -287,6 +287,7 @@ impl Ways<'_> {
         let owned = |texts: Vec<&str>| texts.into_iter().map(str::to_owned).collect::<Vec<_>>();
         let opens = owned(self.starts(MessagePart::Reasoning));
         let closes = owned(self.closers(MessagePart::Reasoning));
+        // As a string of JSON, a thought with nothing in it is `""`.
         let nothing = match self.quoted.contains(&MessagePart::Reasoning) {
             true => "\"\"",
             false => "",
@@ -304,6 +305,7 @@ impl Ways<'_> {
             let empty = opens.iter().filter_map(|open| {
                 let rest = first.strip_prefix(open.as_str())?.trim_start();
                 let rest = rest.strip_prefix(nothing)?;
+                // Only if what follows may stand behind a thought was one meant here.
                 let goes_on = behind.iter().any(|text| rest.starts_with(text.trim()));
                 goes_on.then(|| (open.clone(), rest.to_owned()))
             });
@@ -447,6 +449,7 @@ impl Ways<'_> {
         let ends_with = starts
             .iter()
             .filter(|start| !start.is_empty() && text.ends_with(**start));
+        // Where `<a:` opens turns as well as `<a:b:`, the longer one opens the next part.
         if let Some(length) = ends_with.map(|start| start.len()).max() {
             return text.split_at(text.len() - length);
         }

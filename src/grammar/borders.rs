@@ -592,6 +592,7 @@ pub(super) fn opener(node: &Node) -> Option<String> {
         Node::Repetition(repetition) => opener(&repetition.item),
         Node::Array(repetition) => Some(format!("[{}", opener(&repetition.item)?)),
         Node::Object(entries, dialect) => {
+            // A brace opens any object, so the first key belongs to what opens this one.
             let Entry { key, .. } = entries.first()?;
             Some(match dialect.unquoted_keys {
                 true => format!("{{{key}"),

@@ -309,6 +309,7 @@ impl Builder {
 
     pub(super) fn schema_in(&self, name: &str, schema: &Value, notation: &Notation) -> Expr {
         let expr = SchemaRules::new(self, name, schema, notation.clone()).value(schema);
+        // As a schema, it would look like something that can be written.
         if expr.is_never() {
             return expr;
         }
@@ -367,6 +368,7 @@ impl Builder {
     }
 
     fn keep(&self, name: String, expr: Expr, is_trigger: bool) -> Expr {
+        // As a rule, it would look like something that can be written.
         if expr.is_never() {
             return expr;
         }

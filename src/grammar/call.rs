@@ -624,6 +624,7 @@ impl Call<'_> {
         let end = text_behind(&nodes[at + 1..], None);
         let ends_by_white = end.trim().is_empty();
         let ends_clearly = markers::unlikely_in_prose(&end);
+        // `<at>\nOslo\n</at>` has two line breaks of the format's, and any more of them are the text's.
         let in_lines = is_line(&lead) || is_line(&trail);
         // White space before the next argument is as it is written, and tells it from a part of the text.
         let next: Vec<String> = follow.iter().map(|text| with_first_word(text)).collect();
@@ -857,6 +858,7 @@ fn with_definitions(root: &Value, schema: Value) -> Value {
     let Value::Object(mut schema) = schema else {
         return schema;
     };
+    // By itself, a part of a schema would lose what its `#/$defs/…` points to.
     for key in ["$defs", "definitions"] {
         if let Some(definitions) = root.get(key)
             && !schema.contains_key(key)
@@ -989,6 +991,7 @@ fn with_exact_ends(arguments: &Repetition) -> Repetition {
             Node::Choice(all) => Node::Choice(all.iter().map(exact).collect()),
             Node::Sequence(nodes) => {
                 let mut nodes = nodes.clone();
+                // In `[/ARG]\n\nEND`, the second line break must not be taken for white space behind the argument.
                 if let [.., Node::Literal(_), Node::Space(text)] = &nodes[..] {
                     let text = Node::Literal(text.clone());
                     nodes.pop();

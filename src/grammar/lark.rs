@@ -176,6 +176,7 @@ impl<'g> Lark<'g> {
             }
             Expr::Rule(rule) => self.rule(rule),
             Expr::Schema(node) if node.is_json() => {
+                // The engine reads the schema by itself, and knows no marker that may not stand in its strings.
                 let kept_out = schema::kept_out_of_json(&node.expr, self.rules);
                 if let Some(warning) = schema::beyond_schema(&node.name, &kept_out) {
                     self.written.warn(warning);

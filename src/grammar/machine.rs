@@ -251,6 +251,7 @@ impl<'g> Machine<'g> {
 
     /// Up to where it is sure what the text is: what only looks ahead does not take it.
     fn sure(&self) -> usize {
+        // The outermost look ahead counts: nothing within it is read for good.
         let mut frames = self.frames.iter();
         let looks = frames.find_map(|frame| match frame {
             Frame::Look { back, .. } => Some(back.at),
@@ -261,6 +262,7 @@ impl<'g> Machine<'g> {
 
     /// Of the marks, so many count while the text has not ended: not those in what must be whole.
     pub(super) fn sure_marks(&self) -> usize {
+        // Of what must be whole, the outermost counts: nothing within it is there yet.
         let mut frames = self.frames.iter();
         let held = frames.find_map(|frame| match frame {
             Frame::Atomic { back } | Frame::Look { back, .. } => Some(back.marks),
@@ -444,6 +446,7 @@ impl<'g> Machine<'g> {
                     self.next = Next::Enter(first);
                 }
             }
+            // The first way that fits is taken, whatever follows it.
             Frame::Choice { .. } | Frame::Atomic { .. } => {}
             Frame::Repeat {
                 repeat,
@@ -576,6 +579,7 @@ impl<'g> Machine<'g> {
             None => &[],
         };
         self.steps = self.steps.saturating_add(marks.len());
+        // Another way of a choice may ask for the same rule at the same place.
         self.kept.insert((name, back.at), (end, marks.into()));
     }
 
@@ -598,6 +602,7 @@ impl<'g> Machine<'g> {
                 self.expect(from, Expected::End);
                 Some(Next::Fail)
             }
+            // Whether the text is over shows when no more of it comes.
             Leaf::End if !is_ended => None,
             Leaf::End => Some(Next::Fit),
             Leaf::Rest => {
@@ -610,6 +615,7 @@ impl<'g> Machine<'g> {
                     self.at += literal.len();
                     return Some(Next::Fit);
                 }
+                // `</ca` may become `</call>`.
                 if !is_ended && missing.starts_with(rest.as_bytes()) {
                     return wait(self, leaf, read + rest.len());
                 }

@@ -261,6 +261,7 @@ impl<'b> SchemaRules<'b> {
                 break;
             }
             if let Some(Value::Array(all)) = part.get("allOf") {
+                // They come in the order in which they stand: of two that say otherwise, the first counts.
                 waiting.extend(all.iter().rev());
             }
             for (key, value) in part {

@@ -422,6 +422,7 @@ impl<'g> MarkReader<'g> {
             Role::Json | Role::Value if *open.tag == Tag::ToolArgs => self.call.has_whole = true,
             Role::Json | Role::Value | Role::Text => {
                 self.call.has_value = true;
+                // A key may stand behind its value, which waits for it then.
                 if self.call.key.is_some() {
                     self.add_key(deltas);
                 }

@@ -286,6 +286,7 @@ impl<'g> Writer<'g> {
                 _ => return Some(false),
             }
         }
+        // The turn has to end behind a call as it may end without one.
         Some(found == ends)
     }
 
@@ -297,6 +298,7 @@ impl<'g> Writer<'g> {
             Expr::Literal(end) if text_of_grammar(&with_end[last..]).is_none() => {
                 (content, end.as_str())
             }
+            // Then the end belongs to the grammar that holds the text before it.
             Expr::Literal(_) => (with_end.as_slice(), ""),
             _ => (content, ""),
         };

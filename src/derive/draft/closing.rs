@@ -252,6 +252,7 @@ impl Drafter<'_> {
                 {
                     format!("{behind}\\s*(?={head})")
                 }
+                // Words between two calls go with the first of them, or they would be a text.
                 (false, _) if opens_unambiguously(calls) && reads_like_prose(&calls.separator) => {
                     format!("{behind}{separator}(?={head})")
                 }

@@ -24,6 +24,7 @@ impl Drafter<'_> {
             None => {
                 let own = self.slots_pattern(open, true);
                 match json_behind_words(calls) {
+                    // `toolbox` opens a call before a bracket alone.
                     Some(json) => format!("{}\\s*(?={json})", own.trim_end_matches("\\s*")),
                     None => own,
                 }

@@ -382,6 +382,7 @@ fn call_closes(calls: &CallParts<'_>) -> Vec<Delimiter> {
     )];
     let section = calls.section_close.trim();
     if unlikely_in_prose(section) {
+        // With `</calls>` taken along, nothing of the calls is left for the text.
         closes.push(Delimiter::IgnoringSpace(format!("{close} {section}")));
     }
     // Of `</args></call>`, either may stand alone where the other was left out.
