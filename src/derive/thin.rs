@@ -608,7 +608,7 @@ fn opened_otherwise<'a>(search_input: &'a SearchInput, draft: &Draft) -> Vec<Tex
     let texts = others.iter().zip(sample.into_iter().cycle());
     texts
         .map(|(other, sample)| Text {
-            // The chat template writes none of them, so no rendering and no mention may be lost for one.
+            // The chat template writes none of them, so no rendering may be lost for one.
             kind: TextOrigin::Damaged,
             name: "a text opened otherwise".to_owned(),
             prefilled: &sample.prefilled,

@@ -709,7 +709,7 @@ impl Call<'_> {
             let raw = |text: Expr, line_breaks: LineBreaks| {
                 let expr = self.rules(&Notation::json()).raw(&schema, text.clone());
                 let is_exact = expr != text;
-                // A text that is listed has no line break that belongs to the markers.
+                // Of a text that is listed, or fits a pattern, no line break belongs to the markers.
                 let line_breaks = match is_exact {
                     true => LineBreaks::default(),
                     false => line_breaks,

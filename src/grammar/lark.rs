@@ -350,7 +350,7 @@ impl<'g> Lark<'g> {
     fn space(&mut self) -> String {
         if !self.has_space {
             self.has_space = true;
-            // No lexeme is empty, so it is `?` where it stands that lets white space be missing.
+            // No lexeme is empty: the `?` where it stands lets white space be missing.
             let most = super::gbnf::MAX_SPACE;
             self.lines
                 .push(format!("space: /[ \\t\\r\\n]{{1,{most}}}/"));

@@ -61,7 +61,7 @@ impl Drafter<'_> {
         match open {
             // The white space makes it as long as what would skip the marker.
             Some(open) => Some(format!("{}\\s*(?=.*?{close})", exact(open))),
-            // With nothing that shows a thought, any answer would be one.
+            // Without calls, only the closer shows a thought, and the draft goes by that already.
             None if openers.is_empty() => None,
             // What calls close, they show to be reasoning, unless they stand first.
             None => {
