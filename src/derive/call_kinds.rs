@@ -178,6 +178,7 @@ pub(super) fn tried(
         let Some(sample) = sampling.sample_of(probe.kind, &said, &tools, findings) else {
             continue;
         };
+        // A chat template may drop a key or print `True` for `true`: what it has not written, nobody can give back.
         if sample.written != said {
             continue;
         }
@@ -203,6 +204,7 @@ fn probes() -> Vec<Probe> {
     let names = names.map(|(kind, name)| probe(kind, name, &[("at", text())]));
     let values = VALUES.into_iter().map(|(kind, declared, value)| {
         let value = json::read(value).unwrap_or_default();
+        // Between two others, so that a value that ends too late shows as well as one that begins too early.
         let arguments = [("at", text()), ("value", (declared, value)), ("to", text())];
         probe(kind, "read_tide", &arguments)
     });

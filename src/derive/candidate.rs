@@ -113,6 +113,7 @@ pub(super) fn candidates(
         others.push((score, Candidate::new(template, differences, tallies)));
     }
     others.sort_by_key(|(score, _)| std::cmp::Reverse(*score));
+    // Whoever asks for candidates gets the one that was chosen, however late it is.
     let tallies = search.trials.tally_while(&chosen.template, || true);
     let first = tallies.map(|tallies| Candidate::new(chosen.template.clone(), Vec::new(), tallies));
     let others = others.into_iter().map(|(_, candidate)| candidate);

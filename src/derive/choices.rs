@@ -28,6 +28,7 @@ pub(super) struct ChoiceInfo {
 /// All that is to be chosen, in the order of [`Choice`].
 pub(super) const CHOICES: [ChoiceInfo; 9] = [
     ChoiceInfo {
+        // Some templates write `<say>Yes.</say>` in all turns, some beside calls only.
         choice: Choice::ContentMarked,
         part: MessagePart::Content,
         answers: &[
@@ -36,6 +37,7 @@ pub(super) const CHOICES: [ChoiceInfo; 9] = [
         ],
     },
     ChoiceInfo {
+        // In `So: {"name": …, "arguments": …}` nothing but the keys shows that a call begins.
         choice: Choice::CallsAnywhere,
         part: MessagePart::Calls,
         answers: &[
@@ -44,6 +46,7 @@ pub(super) const CHOICES: [ChoiceInfo; 9] = [
         ],
     },
     ChoiceInfo {
+        // Where nothing stands around calls, an example of one in a fence stays a text only so.
         choice: Choice::SplitObjects,
         part: MessagePart::Calls,
         answers: &[
@@ -52,6 +55,8 @@ pub(super) const CHOICES: [ChoiceInfo; 9] = [
         ],
     },
     ChoiceInfo {
+        // The parser for `[f(a='it\'s'), g()]` knows escapes, but refuses a text that stands there as it is:
+        // `'it's'`.
         choice: Choice::PythonList,
         part: MessagePart::Calls,
         answers: &[
@@ -60,6 +65,7 @@ pub(super) const CHOICES: [ChoiceInfo; 9] = [
         ],
     },
     ChoiceInfo {
+        // Models write more there than any rendering has, as in `<call>read to all<args>`.
         choice: Choice::LooseHeader,
         part: MessagePart::Calls,
         answers: &[
@@ -68,6 +74,7 @@ pub(super) const CHOICES: [ChoiceInfo; 9] = [
         ],
     },
     ChoiceInfo {
+        // Where texts were seen behind calls, `} Done.` ends one; elsewhere such a brace may be JSON's own.
         choice: Choice::TextFollows,
         part: MessagePart::Calls,
         answers: &[
@@ -76,6 +83,7 @@ pub(super) const CHOICES: [ChoiceInfo; 9] = [
         ],
     },
     ChoiceInfo {
+        // `<call name="read"/>`, where renderings have `<call name="read">…</call>`.
         choice: Choice::TagClosesItself,
         part: MessagePart::Calls,
         answers: &[
@@ -84,6 +92,7 @@ pub(super) const CHOICES: [ChoiceInfo; 9] = [
         ],
     },
     ChoiceInfo {
+        // As `<say>` that is written beside calls only, or `Remark:` before a text.
         choice: Choice::DiscardedText,
         part: MessagePart::Content,
         answers: &[
@@ -92,6 +101,7 @@ pub(super) const CHOICES: [ChoiceInfo; 9] = [
         ],
     },
     ChoiceInfo {
+        // `Thought: … Answer: …` has words for markers, and a thought may be a string of JSON.
         choice: Choice::OnlyAsRendered,
         part: MessagePart::Content,
         answers: &[

@@ -6,11 +6,15 @@ use crate::json;
 use crate::response::Tools;
 use crate::value::{Object, Value};
 
+// An empty line stands in it: what ends a thought at a line break is found out.
 pub(super) const THOUGHT: &str = "They ask about the tide.\n\nA table would tell, so I look there.";
 pub(super) const ANSWER: &str = "High water is at noon.";
 pub(super) const LEAD: &str = "One moment, I look it up.";
+// An example of a call, which has to stay text.
 const CODE: &str =
     "Try this:\n\n```json\n{\"name\": \"tide\", \"arguments\": {}}\n```\n\nThat should do.";
+// Quotes of both kinds, brackets, an escape, a tag, and signs beyond ASCII, all of which a format may take for its
+// own.
 const AWKWARD: &str = "for x in [1]:\n    put({'a': \"<i>\", \"b\": [x, '\\n']})  # naïve → 水\n";
 
 /// The tools that the calls of the samples are calls of.
@@ -106,6 +110,7 @@ pub(super) fn conversations() -> Vec<Conversation> {
     let (tide, pages, knock) = (tide_call(), pages_call(), tool_call("knock", &[]));
     let (code, digits) = (
         note_call("bits/a b.py", AWKWARD),
+        // Texts that look like values of other types have to stay texts.
         note_call("40100", "false"),
     );
     // What each is about, and what comes before the turn; what is thought, said and called in it, and whether

@@ -30,19 +30,24 @@ pub(super) fn all(findings: &Findings, samples: &[Sample]) -> Vec<Damaged> {
             sample,
             damaged: &mut damaged,
         };
+        // `<call>\n{…}\n</call>` is written without its line breaks, or `<think>` with one behind it.
         mutator.white_space();
         mutator.openers();
+        // Engines cut off what they have stopped at, and models leave out what closes.
         mutator.ends();
         mutator.between_calls();
+        // Models say something before and behind calls, whatever the chat template keeps of it.
         mutator.text_before_calls();
         mutator.token_before_calls();
         mutator.text_between_calls();
         mutator.text_behind_calls();
         mutator.cut_text();
+        // Between a name and its arguments, models leave out markers or add words.
         mutator.header();
         mutator.text_alone();
         mutator.header_written();
         mutator.header_left_to_the_model();
+        // A format may end answers in several ways, and an engine stops at any of them.
         mutator.other_ends();
         mutator.no_id();
         mutator.reasoning();
@@ -106,6 +111,7 @@ impl Mutator<'_, '_> {
                 texts.extend([calls.first_text().to_owned(), calls.close.clone()]);
             }
         }
+        // They are replaced wherever they stand: signs such as `: ` would be changed in what is said, too.
         texts.retain(|text| markers::markers(text).next().is_some());
         texts
     }
@@ -113,6 +119,7 @@ impl Mutator<'_, '_> {
     /// What opens a turn's calls is left out, or the first of several markers that open a call.
     fn openers(&mut self) {
         let Some(calls) = self.calls else { return };
+        // `replacen` takes the first one away, and the second call would still be opened as it should.
         if self.sample.written.calls.len() != 1 {
             return;
         }
@@ -169,6 +176,7 @@ impl Mutator<'_, '_> {
         if self.sample.written.calls.len() < 2 {
             return;
         }
+        // In `[f(), g()]`, models put each call on a line of its own.
         if calls.is_list() {
             let written = format!("{close}{}", calls.separator);
             let changed = format!("{close}{}\n", calls.separator.trim());
@@ -180,6 +188,7 @@ impl Mutator<'_, '_> {
         }
         let output = self.sample.output.replacen(close.trim(), "", 1);
         self.put("a call's end missing before the next", output);
+        // Where nothing opens a call, what separates it from the one before is all that tells where it begins.
         if !calls.separator.is_empty() && !calls.open.is_empty() {
             let joined = format!("{close}{}", calls.separator);
             let output = self.sample.output.replace(&joined, close);
@@ -195,6 +204,8 @@ impl Mutator<'_, '_> {
         };
         let text = calls.first_text();
         let has_marker = markers::markers(text).next().is_some();
+        // Nothing but a marker shows where such a text ends; and where `<say>` opens texts, one without it is another
+        // damage.
         if written.content.is_some() || self.findings.content.open.is_some() || !has_marker {
             return;
         }
@@ -213,6 +224,7 @@ impl Mutator<'_, '_> {
     fn text_behind_calls(&mut self) {
         let sample = self.sample;
         let written = &sample.written;
+        // Of two texts the last counts, so one that is there would be lost by any template.
         if written.calls.len() != 1
             || written.content.is_some()
             || self.findings.content.open.is_some()
@@ -283,6 +295,7 @@ impl Mutator<'_, '_> {
         let written = &sample.written;
         let calls_alone = written.content.is_none() && written.reasoning.is_none();
         if is_bare && calls_alone && sample.output.trim_start().starts_with('{') {
+            // Some models write such a token, which no chat template has: as a text, it would stand before the call.
             let output = format!("<|json_call|>{}", sample.output);
             self.put("a token before the calls", output);
         }
@@ -313,6 +326,7 @@ impl Mutator<'_, '_> {
     fn header_written(&mut self) {
         let written = &self.sample.written;
         let headers = &self.findings.turn.headers;
+        // A header of words, as `Assistant:`, may as well be said: an answer that begins with it has lost nothing.
         let Some(header) = headers.iter().find(|header| {
             markers::markers(header).next().is_some() && !markers::reads_like_prose(header.trim())
         }) else {
@@ -329,6 +343,8 @@ impl Mutator<'_, '_> {
     /// The model writes the turn's header itself, where but for white space a conversation without it is as one with it.
     fn header_left_to_the_model(&mut self) {
         let turn = &self.findings.turn;
+        // Only where a conversation goes on with other white space than its prompt may a model write the header
+        // itself.
         let header = turn
             .headers
             .first()
@@ -402,6 +418,7 @@ impl Mutator<'_, '_> {
     fn calls_start(&self, output: &str) -> Option<usize> {
         let calls = self.calls?;
         let openers = [calls.section_open.as_str(), calls.first_text()].into_iter();
+        // A brace or a bracket may stand anywhere before the calls, so no place can be told by it.
         let openers = openers.filter(|head| markers::markers(head).next().is_some());
         openers.filter_map(|head| output.find(head.trim())).min()
     }
@@ -438,6 +455,7 @@ impl Mutator<'_, '_> {
             return;
         };
         let span = start..start + thought.len();
+        // Where nothing opens a thought, one that is cut off before `</think>` is an answer like any other.
         if let Some(open) = &shape.open {
             self.cut_reasoning(&span);
             self.no_reasoning(&span, open);
@@ -485,6 +503,7 @@ impl Mutator<'_, '_> {
     fn text_in_reasoning(&mut self, span: &Range<usize>) {
         let open = self.findings.content.open.as_deref().map(str::trim);
         let written = &self.sample.written;
+        // Words that open an answer, as `Answer:`, may as well be thought.
         let Some(open) = open.filter(|open| markers::is_closed(open)) else {
             return;
         };
@@ -503,12 +522,14 @@ impl Mutator<'_, '_> {
             return;
         };
         let calls = &rest[start..];
+        // Of a text between the thought and the calls, nobody could tell where it begins.
         if is_opened && self.sample.written.content.is_none() {
             let output = format!("{}\n{calls}", &output[..span.end]);
             self.put("reasoning not closed before a call", output);
         }
         // A call within reasoning that is closed afterwards belongs to it.
         let inner = format!("{thought} {} so I do.", calls.trim_end());
+        // The end of a turn ends it wherever it stands, also in a thought.
         let ends = self.findings.turn.ends.iter();
         let inner = ends.fold(inner, |text, end| text.replace(end.as_str(), ""));
         let expected = self.sample.written.clone().with_reasoning(&inner);
@@ -519,5 +540,6 @@ impl Mutator<'_, '_> {
 
 /// Whether what closes a call is more than brackets and signs that its arguments have as well.
 fn has_own_end(close: &str) -> bool {
+    // Without its last `}` or `)]` a call is cut off: nobody can say whether its arguments were over.
     markers::markers(close).next().is_some() || close.trim().len() > 3
 }

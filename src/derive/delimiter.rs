@@ -113,6 +113,7 @@ impl Delimiters {
 
     /// One literal as itself, several as a list; none if only an expression says what is meant.
     fn literals(&self) -> Option<Value> {
+        // No literal takes along white space that varies.
         if self.takes_space {
             return None;
         }

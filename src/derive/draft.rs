@@ -198,6 +198,7 @@ fn leave_turn_end_out(calls: &mut CallParts<'_>, ends: &[String]) {
         .map(|end| end.trim())
         .filter(|end| !end.is_empty());
     let own = ends.find_map(|end| text.strip_prefix(end));
+    // A mere sign that ends turns, as `#`, may still be a part of what opens a call, as `#call`.
     if let Some(own) = own.filter(|own| unlikely_in_prose(own)) {
         let rest = &calls.open[calls.first_text().len() - own.len()..];
         calls.open = rest.trim_start().to_owned();
@@ -213,6 +214,7 @@ fn split_objects(calls: &mut CallParts<'_>) {
     else {
         return;
     };
+    // Only a name that comes first is known before the arguments: behind them, the opener can't capture it.
     if first != name || !dialect.is_json() {
         return;
     }

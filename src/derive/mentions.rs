@@ -14,6 +14,8 @@ use super::sample::{Origin, Sample};
 const MAX_MARKERS: usize = 48;
 
 /// What is said of a marker, and in which way it stands in that.
+// A blank or a quote before it, or a comma behind it, shows that a marker is only spoken of. On a line of its own it
+// looks like a real one, so only what follows can tell.
 const SAID: [(&str, &str); 6] = [
     ("in code", "Put `%` behind the last line, and all is well."),
     (
@@ -45,6 +47,7 @@ const THOUGHT_OF: [(&str, &str); 2] = [
 ];
 
 /// What stands in a value with one.
+// It has a line of its own, so that a closer which goes by the line break before it finds one.
 const VALUE: &str = "First line\n%\nlast line";
 
 /// A text that mentions a marker.
@@ -84,6 +87,7 @@ pub(super) fn all(findings: &Findings, marked: &Findings, samples: &[Sample]) ->
         }
         all.extend(in_value(findings, samples, marker));
     }
+    // A thought tries out calls as a whole, `<call>{…}</call>`, and speaks of more than their first marker.
     if let (Some(sample), Some(call)) = (thought, whole_call(findings, samples)) {
         let sentence = format!("I could write this:\n{call}\nBut no, the answer is plain.");
         all.extend(in_place(sample, &call, "in a thought", THOUGHT, &sentence));
@@ -104,6 +108,7 @@ fn whole_call(findings: &Findings, samples: &[Sample]) -> Option<String> {
         "" => calls.first_text().trim(),
         section => section,
     };
+    // With no marker before it, nothing tells where the call begins.
     let start = own.find(head).filter(|_| !head.is_empty())?;
     Some(own[start..].trim().to_owned())
 }
@@ -119,10 +124,12 @@ fn in_value(findings: &Findings, samples: &[Sample], marker: &str) -> Option<Men
     let arguments = calls.single_arguments();
     let is_json = calls.dialect().is_some_and(Dialect::is_json);
     let closes = match &arguments {
+        // Between quotes, the marker's signs would have to be escaped in the way of the format.
         Some(arguments) if arguments.in_python || arguments.has_json_texts() => return None,
         Some(arguments) => {
             let mut closes = arguments.closes.iter();
             arguments.quotes().is_some()
+                // Where nothing closes a value, what may follow it does, whoever wrote it.
                 || arguments.close().trim().is_empty()
                 || closes.any(|close| close.contains(marker))
         }
@@ -130,6 +137,7 @@ fn in_value(findings: &Findings, samples: &[Sample], marker: &str) -> Option<Men
     };
     // What closes calls closes them there, too; but if it is several markers, those behind the first are no more than texts.
     let closes = closes || markers::split_close(&calls.close).0.contains(marker);
+    // JSON escapes these signs, so the marker would not stand there as it is.
     if closes || marker.contains(['"', '\\', '\'']) {
         return None;
     }

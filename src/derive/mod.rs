@@ -303,6 +303,7 @@ impl Derivation {
     /// ```
     pub fn is_whole(&self) -> bool {
         let mut outputs = self.outputs.iter();
+        // What recovers turns without a token that nobody gave proves little.
         self.missing_tokens.is_empty()
             && self.recovered() == self.proof.len()
             && outputs.all(|row| row.difference.is_none())
@@ -457,6 +458,7 @@ fn chosen_draft(
     }
     let second = Search::new(search_input, options).best(start);
     let (mut chosen, trials) = match (first, second) {
+        // Drafts by markers also read what models do to the texts around theirs, so they stay if both are as good.
         (Ok(first), Ok(second)) if second.score > first.score => (second, first.trials),
         (Ok(first), second) => (first, second.map_or(0, |second| second.trials)),
         (Err(_), second) => (second.map_err(DeriveError::NoDraft)?, 0),
@@ -484,6 +486,7 @@ fn gather<'t>(
 fn missing_tokens(findings: &Findings, refused: &[RefusedConversation]) -> Vec<MissingToken> {
     let mut missing = findings.missing_tokens.clone();
     let undefined = refused.iter().filter_map(|one| one.error.undefined());
+    // Another undefined name, as `today`, is a variable of the chat template, and nothing that a model writes.
     let tokens = undefined.filter(|name| advice::is_name(name) && name.ends_with("_token"));
     for token in tokens.map(MissingToken::named) {
         if !missing.contains(&token) {

@@ -174,12 +174,14 @@ pub(super) fn rows(
 ) -> Vec<ProofRow> {
     let samples = &search_input.samples;
     let reader = TrialReader::new(template, field, &samples.tools);
+    // What was made up says nothing of the chat template.
     let rendered = samples
         .all
         .iter()
         .filter(|sample| sample.origin == Origin::Rendered);
     let rows = rendered.map(|sample| {
         let written = Expected::Turn(&sample.written);
+        // With the whole prompt, as whoever reads outputs has it: the anchor has to be found, too.
         let difference = reader.difference(&sample.prefix, &sample.output, written);
         let read = || reader.read(&sample.prefix, &sample.output).ok();
         let lost = sample.lost();

@@ -79,6 +79,7 @@ pub(super) fn needed_text(expression: &str) -> Option<String> {
                 'n' => Some('\n'),
                 't' => Some('\t'),
                 'r' => Some('\r'),
+                // `\s` and `\A` stand for no text.
                 escaped if escaped.is_alphanumeric() => None,
                 escaped => Some(escaped),
             },
@@ -206,6 +207,7 @@ pub(super) fn char_between(before: &[&str], after: &[&str]) -> String {
     {
         if !seen.contains(&c) {
             seen.push(c);
+            // Within a class, engines may take `--`, `&&`, `~~` and `||` for operations on sets.
             if "\\][^-&~|".contains(c) {
                 class.push('\\');
             }

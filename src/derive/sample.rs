@@ -128,6 +128,7 @@ impl<'t> Sampling<'t> {
         let tools = tools();
         let prober = &mut analysis.prober;
         prober.offer(tools.as_list().to_vec());
+        // Some chat templates fail upon any tools, and are asked without.
         let question = prober.prompt(PrecedingMessages::Question, ThinkingMode::Unset);
         Sampling {
             takes_tools: question.is_ok(),
@@ -242,12 +243,15 @@ impl Sampler<'_, '_> {
     /// Adds the samples in all modes that suit the conversation, or why there are none.
     fn add_to(&self, samples: &mut Samples) {
         let modes = match self.conversation.turn.reasoning {
+            // With thinking switched off nobody thinks, and switched on, a turn without a thought is none that is
+            // expected.
             Some(_) => [ThinkingMode::On, ThinkingMode::Unset],
             None => [ThinkingMode::Off, ThinkingMode::Unset],
         };
         let mut refusal = None;
         let before = samples.all.len();
         for mode in modes {
+            // Without a switch for thinking, both modes write the same.
             match self.sample_in(mode) {
                 Ok(sample) => {
                     let is_new = samples.all[before..].iter().all(|other| {
@@ -262,6 +266,7 @@ impl Sampler<'_, '_> {
                 }
             }
         }
+        // What is refused in one mode and rendered in the other is not refused.
         if let (Some(error), true) = (refusal, samples.all.len() == before) {
             samples.refused.push(RefusedConversation {
                 name: self.conversation.name.to_owned(),
@@ -281,6 +286,7 @@ impl Sampler<'_, '_> {
         if let Some(output) = full.strip_prefix(prompt) {
             return Ok(self.sample(prompt, output, None));
         }
+        // A prompt may say more before the turn than a conversation does: then the one does not begin the other.
         if self.headers.differ(*situation, mode) {
             let output = self
                 .headers
@@ -380,6 +386,7 @@ fn one_turn<'a>(output: &'a str, intended: &AssistantTurn, turn: &TurnShape) -> 
         .chain(&intended.content)
         .map(|text| text.trim());
     let words: Vec<String> = intended.calls.iter().flat_map(call_words).collect();
+    // What ends a turn may be said in it, too, so it is looked for behind the last of what was said.
     let last = texts
         .chain(words.iter().map(String::as_str))
         .filter_map(|text| Some(output.rfind(text)? + text.len()))
@@ -405,6 +412,7 @@ fn one_turn<'a>(output: &'a str, intended: &AssistantTurn, turn: &TurnShape) -> 
 /// What of a message comes out in a text.
 fn written(intended: &AssistantTurn, output: &str) -> AssistantTurn {
     let holds = |text: &&String| {
+        // In JSON, a line break in a text comes out as `\n`.
         let json = json::write(&text.trim().into());
         let escaped = &json[1..json.len() - 1];
         output.contains(text.trim()) || output.contains(escaped)
@@ -434,6 +442,7 @@ fn call_words(call: &ToolCall) -> Vec<String> {
     for (key, value) in call.arguments.iter() {
         words.push(key.to_string_lossy().into_owned());
         if let Some(text) = value.as_str() {
+            // Quotes and signs of a text may be escaped in any way; its longer words stay as they are.
             let pieces = text.split(|c: char| !c.is_ascii_alphanumeric());
             words.extend(pieces.filter(|word| word.len() > 3).map(str::to_owned));
         }

@@ -183,6 +183,8 @@ impl<'a> Trials<'a> {
         let length = json::write(template.as_value()).len();
         let mut score = Score {
             recovered: self.totals,
+            // As if no pattern depended on pieces: a draft that does not win so can't win, and nothing more needs to
+            // be known of it.
             streams: -patterns(template).count().cast_signed(),
             simple: -length.cast_signed(),
         };
@@ -212,6 +214,7 @@ impl<'a> Trials<'a> {
             }
         }
         score.streams = streams(template);
+        // Literals are found however a text is cut, so reading it in pieces would show nothing new.
         if !trial::depends_on_pieces(template) {
             recovered.clear();
         }
@@ -256,6 +259,7 @@ impl<'a> Trials<'a> {
     /// What a template leaves around texts of the chat template's renderings that are all it misreads there.
     pub(super) fn around_texts(&self, template: &ResponseTemplate) -> Vec<String> {
         let (mut around, mut unsaid) = (Vec::new(), Vec::new());
+        // Of renderings alone it is sure what was said, so the rest is the chat template's.
         for trial in self.distinct.iter().filter(|trial| trial.kind == 0) {
             let Expected::Turn(said) = trial.expected else {
                 continue;
@@ -264,6 +268,7 @@ impl<'a> Trials<'a> {
             let reader = TrialReader::new(template, self.reasoning_field, trial.tools);
             let read = reader.read(trial.prefilled, trial.output).ok();
             let read = read.filter(|read| {
+                // Where a call is misread, too, what stands in the text may be a piece of that call.
                 let difference = reader.difference_to(read, said);
                 difference.is_some_and(|difference| difference.parts == [MessagePart::Content])
             });
@@ -276,6 +281,7 @@ impl<'a> Trials<'a> {
             let split = text.and_then(|text| text.split_once(said));
             if let Some((before, behind)) = split {
                 let (before, behind) = (before.trim(), behind.trim());
+                // Words before a text may be dropped: they are looked for where texts begin, and nowhere else.
                 around.extend((!before.is_empty()).then(|| before.to_owned()));
                 // Words behind a text may as well be said.
                 let is_marker = unlikely_in_prose(behind) && !reads_like_prose(behind);
@@ -284,6 +290,7 @@ impl<'a> Trials<'a> {
         }
         // A template may have words of its own where nothing is said.
         unsaid.sort();
+        // What is left in one conversation alone may be what was misread in that.
         let again = unsaid.windows(2).filter(|pair| pair[0] == pair[1]);
         let own = again.map(|pair| {
             let mut words = around

@@ -157,6 +157,7 @@ impl<'a> Search<'a> {
         let from = &best.choices;
         let mut all = self.other_answers(from, MessagePart::Reasoning);
         if let Some(around) = &self.search_input.surroundings {
+            // It is about both texts, so it comes with the one that is misread.
             let part = match best.outcome.failures.of(MessagePart::Reasoning)[0] {
                 0 => MessagePart::Content,
                 _ => MessagePart::Reasoning,
@@ -165,6 +166,7 @@ impl<'a> Search<'a> {
             all.push((part, from.clone().with(Choice::OnlyAsRendered, 0)));
         }
         all.extend(self.other_answers(from, MessagePart::Content));
+        // A text that has markers ends at its own closer: nothing around it needs to be dropped.
         let is_left_over = !from.has(Choice::ContentMarked);
         if is_left_over && best.outcome.failures.of(MessagePart::Content)[0] > 0 {
             let mut dropped = from.dropped().to_vec();
@@ -197,8 +199,13 @@ impl<'a> Search<'a> {
         match choice {
             Choice::ContentMarked => findings.content.open.is_some(),
             Choice::CallsAnywhere | Choice::LooseHeader => findings.calls.is_some(),
+            // Where nothing stands around calls, an example of one in a fence stays a text only if calls are read in
+            // parts.
             Choice::SplitObjects => self.has_bare_objects(),
+            // A reader without that parser would refuse the whole response template.
             Choice::PythonList => self.options.language >= PYTHON_LISTS && self.has_python_list(),
+            // Elsewhere a mere `}` closes a call only where the turn ends behind it, since arguments have braces,
+            // too.
             Choice::TextFollows => findings.calls.is_some() && self.has_text_behind_calls(),
             Choice::TagClosesItself => self.calls_are_tags(),
             // What stands around texts has to be looked for first.

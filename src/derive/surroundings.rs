@@ -104,6 +104,7 @@ impl Surroundings {
         let rows: Vec<TurnLayout> = rows
             .map(|way| TurnLayout::new(&way.node, &way.end))
             .collect();
+        // `{% for i in range(1000) %}<{{ i }}>…{% endfor %}` would make an alternative of each `<0>`, `<1>`, ….
         if rows.iter().any(|row| row.parts.len() > MAX_PARTS) {
             return None;
         }
@@ -126,6 +127,7 @@ impl Surroundings {
         }
         let quote_opens_calls = ways.move_quote_out_of_calls();
         for row in &mut ways.rows {
+            // From here on, a marker of several parts is one, and nothing cuts it.
             for text in row.texts.iter_mut().chain([&mut row.end]) {
                 *text = format.lexicon.mark(text);
             }
@@ -164,6 +166,7 @@ impl Ways<'_> {
         let head = self.head;
         let is_quoted = |row: &TurnLayout, at: usize| {
             let (before, behind) = (&row.texts[at], &row.texts[at + 1]);
+            // What opens calls may begin with the quote: `", "do": [`.
             let calls_follow =
                 behind.is_empty() && row.parts.get(at + 1) == Some(&MessagePart::Calls);
             before.ends_with('"')
@@ -232,12 +235,14 @@ impl Ways<'_> {
         let is_same = self.rows.iter().all(|row| Some(row.parts.last()) == last);
         let start = match is_same {
             true => own.iter().rposition(|piece| is_marker(piece)),
+            // Where turns end with different parts, what closes these is not shared: all that is shared ends turns.
             false => own
                 .iter()
                 .position(|piece| is_marker(piece) || piece.contains(char::is_alphanumeric)),
         };
         let shared = own[start.unwrap_or(0)..].concat();
         // Words may end turns, behind a marker that closes the last part.
+        // Where an engine stops at the word and cuts it off, `</a>` alone has to close a text in `<a>…</a>\nEND`.
         let end = self.rows.first().map_or("", |row| row.end.as_str());
         let is_shared = unlikely_in_prose(end) && self.rows.iter().all(|row| row.end == end);
         let shared = match is_shared && shared.trim_end().ends_with(end) {
@@ -268,6 +273,7 @@ impl Ways<'_> {
             .map(|row| self.before_end(row).trim().to_owned())
             .collect();
         dedup(&mut behind);
+        // Where it is another text in some way, none of them closes calls for sure.
         match <[String; 1]>::try_from(behind) {
             Ok([only]) => only,
             Err(_) => String::new(),
@@ -276,9 +282,12 @@ impl Ways<'_> {
 
     /// Where turns have no reasoning and begin as if they had, puts in an empty one.
     fn add_empty_reasoning(&mut self) {
+        // Beside `<t>Why.</t>Yes.`, a turn `<t></t>Yes.` has a thought with nothing in it. Else `<t></t>` would open
+        // the answer.
         let owned = |texts: Vec<&str>| texts.into_iter().map(str::to_owned).collect::<Vec<_>>();
         let opens = owned(self.starts(MessagePart::Reasoning));
         let closes = owned(self.closers(MessagePart::Reasoning));
+        // As a string of JSON, a thought with nothing in it is `""`.
         let nothing = match self.quoted.contains(&MessagePart::Reasoning) {
             true => "\"\"",
             false => "",
@@ -296,6 +305,7 @@ impl Ways<'_> {
             let empty = opens.iter().filter_map(|open| {
                 let rest = first.strip_prefix(open.as_str())?.trim_start();
                 let rest = rest.strip_prefix(nothing)?;
+                // Only if what follows may stand behind a thought was one meant here.
                 let goes_on = behind.iter().any(|text| rest.starts_with(text.trim()));
                 goes_on.then(|| (open.clone(), rest.to_owned()))
             });
@@ -333,6 +343,7 @@ impl Ways<'_> {
                 Some(MessagePart::Calls) => {
                     Some(text.strip_suffix(self.section).unwrap_or(text).trim())
                 }
+                // What stands before another text may open that.
                 Some(_) => None,
                 None => Some(text),
             }
@@ -368,6 +379,7 @@ impl Ways<'_> {
             ahead.any(|ahead| close.trim().starts_with(ahead.next.trim()))
         };
         around.closes.retain(|close| !opens_next(close));
+        // The start of a turn has no text to be told by: what has one is tried before it.
         around.opens.extend(begins_turn.then(String::new));
         Ok(is_there.then_some(around))
     }
@@ -406,10 +418,14 @@ impl Ways<'_> {
             next = format!("{} {}", next.trim_end(), self.head);
         }
         let is_blank = close.trim().is_empty();
+        // In a string of JSON a quote has a backslash, so even a comma is clear behind one that has none.
         let is_clear = unlikely_in_prose(close) || around.is_json && !is_blank;
         match (is_clear, is_blank, next.trim().is_empty()) {
+            // With nothing behind it that opens the next part, even a common sign is all that closes a text.
             (true, ..) | (_, false, true) => around.closes.push(close.trim_end().to_owned()),
+            // `{{ thought }}{{ answer }}` can't be taken apart by anybody.
             (false, true, true) => return Err(Inseparable),
+            // `~~` may stand in a text, and closes one only before `Answer:`.
             (false, _, false) => {
                 let close = close.to_owned();
                 let ahead = SharedClose { close, next };
@@ -433,6 +449,7 @@ impl Ways<'_> {
         let ends_with = starts
             .iter()
             .filter(|start| !start.is_empty() && text.ends_with(**start));
+        // Where `<a:` opens turns as well as `<a:b:`, the longer one opens the next part.
         if let Some(length) = ends_with.map(|start| start.len()).max() {
             return text.split_at(text.len() - length);
         }
@@ -442,6 +459,8 @@ impl Ways<'_> {
         }
         let lead = text.len() - text.trim_start().len();
         let closers = self.closers(part).into_iter();
+        // With `<t></t><a>` in every turn, no way shows where the first marker ends: what closes thoughts is known
+        // from elsewhere.
         let found = self
             .thought_close
             .filter(|_| part == MessagePart::Reasoning);
@@ -450,6 +469,7 @@ impl Ways<'_> {
             .filter(|close| text[lead..].starts_with(close));
         let close = closers.max_by_key(|close| close.len());
         let close = close.unwrap_or_else(|| self.shared_behind(part));
+        // A closer that takes all of it leaves nothing to open the next part: then all of it opens that.
         match text[lead..].len() > close.len() {
             true => text.split_at(lead + close.len()),
             false => text.split_at(lead),

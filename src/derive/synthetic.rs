@@ -32,6 +32,7 @@ pub(super) fn samples(findings: &Findings, rendered: &[Sample]) -> Vec<Sample> {
             ..answer.clone()
         });
     };
+    // What the chat template writes by itself need not be made up.
     let thinks = rendered
         .iter()
         .any(|sample| sample.written.reasoning.is_some());
@@ -54,6 +55,7 @@ pub(super) fn samples(findings: &Findings, rendered: &[Sample]) -> Vec<Sample> {
 
 /// A call as findings have it, if it was never seen.
 fn unseen_call(shape: &CallShape) -> Option<String> {
+    // What was seen is rendered, and tried as it is written.
     if shape.certainty == Certainty::Seen {
         return None;
     }

@@ -26,6 +26,7 @@ use super::search_input::SearchInput;
 use super::trial::{self, Cut, Expected, TrialReader};
 
 /// As how many texts it counts against a draft that a delimiter holds all text back.
+// Synthetic texts count at the same rank, and are fewer: a rendering alone is worth a stream that stands still.
 const HELD_BACK: isize = 1000;
 
 /// Where a text comes from that delimiters are tried on.
@@ -50,14 +51,19 @@ struct Order {
 impl Order {
     fn of(lenience: Lenience) -> Order {
         match lenience {
+            // Who asks for no damage wants delimiters that can be read: one more `(?=…)` costs more than any number
+            // of mentions gives.
             Lenience::None => Order {
                 kinds: [0, 1, 3, 4],
                 looks: (2, 1),
             },
+            // `Write </call> at the end.` must come back before a `</call` that lost its `>` does, and one look is
+            // worth five of those.
             Lenience::Usual => Order {
                 kinds: [0, 1, 2, 3],
                 looks: (3, 5),
             },
+            // An answer with a bare `<call>` in it may be lost here, if a call without its closer is read for that.
             Lenience::All => Order {
                 kinds: [0, 1, 3, 2],
                 looks: (4, 1),
@@ -146,9 +152,11 @@ impl<'a> Thinning<'a> {
     ) -> Thinning<'a> {
         let mut texts = texts(search_input);
         if lenience == Lenience::None {
+            // Counted last, they would still decide between drafts that are alike in all else.
             texts.retain(|text| text.kind != TextOrigin::Damaged);
         }
         let order = Order::of(lenience);
+        // Many conversations end in the same text, such as `Yes.<end>`: each is read once, and counts once.
         let mut seen = HashSet::default();
         texts.retain(|text| seen.insert((text.prefilled, text.output.clone())));
         texts.sort_by_key(|text| order.rank(text.kind));
@@ -193,6 +201,8 @@ impl<'a> Thinning<'a> {
             let texts = texts.filter(|text| text.kind == kind);
             texts
                 .map(|text| match known.get(&text.written()) {
+                    // Cut amid its text, a rendering may be the same as another one, which was read for what that one
+                    // means.
                     Some((expected, is_read)) if *expected == text.expected => *is_read,
                     _ => self.reads(&template, &text),
                 })
@@ -213,6 +223,8 @@ impl<'a> Thinning<'a> {
         variants: &Variants,
         patterns: &mut Patterns,
     ) -> Option<Tried> {
+        // `<call>{"a": 1}<call>{"a": 2}` has nothing of its own that closes the first: the next opener must be there
+        // to be kept.
         let draft = &variants.whole(draft);
         self.texts
             .extend(opened_otherwise(self.search_input, draft));
@@ -240,6 +252,8 @@ impl<'a> Thinning<'a> {
         let (damaged, undamaged): (Vec<usize>, Vec<usize>) =
             all.partition(|at| self.texts[*at].kind == TextOrigin::Damaged);
         let mut starts = variants.plain(draft);
+        // The cheapest comes first: one that costs more and reads no more is given up before any text is read to the
+        // end.
         starts.sort_by_cached_key(cost);
         let mut best: Option<Tried> = None;
         for start in starts {
@@ -276,6 +290,8 @@ impl<'a> Thinning<'a> {
                     return None;
                 }
                 let draft = moves[at].of(&best.draft);
+                // What only follows, as `<end>` does, may be enough for all these texts: `</call>` has to close a
+                // call all the same.
                 let is_one = draft != best.draft && variants.are_kept(&draft);
                 if !is_one {
                     return None;
@@ -313,11 +329,13 @@ impl<'a> Thinning<'a> {
             is_read: vec![true; self.texts.len()],
             draft,
         };
+        // Its looks and its length may be too much already, so nothing needs to be read.
         to_beat
             .is_none_or(|to_beat| tried.score > to_beat)
             .then_some(())?;
         let template = ResponseTemplate::with_patterns(&tried.draft.to_value(), patterns).ok()?;
         let mut order: Vec<usize> = texts.into_iter().collect();
+        // At what most drafts have failed, this one most likely fails, too.
         order.sort_by_key(|at| Reverse(self.failures.borrow()[*at]));
         self.read_again(&mut tried, &template, &order, to_beat)?;
         Some(tried)
@@ -344,6 +362,7 @@ impl<'a> Thinning<'a> {
         for (text, is_read) in self.texts.iter().zip(&tried.is_read) {
             tried.score.0[self.order.rank(text.kind)] -= isize::from(!is_read);
         }
+        // Even if all were read, nothing would be gained. What it failed at before stays known for the next time.
         if tried.score <= from.score {
             return Err(first.to_vec());
         }
@@ -408,6 +427,8 @@ impl<'a> Thinning<'a> {
             for (at, affected) in affected.iter_mut().enumerate() {
                 let holds =
                     |texts: &Option<Vec<bool>>| texts.as_ref().is_none_or(|texts| texts[at]);
+                // A text without `</call>` is read as before, however `</call>` is matched; so is one in which no
+                // `<call>` opens the field.
                 *affected |= holds(&changed) && holds(&opened);
             }
         }
@@ -424,6 +445,8 @@ impl<'a> Thinning<'a> {
                 holds[*at] = true;
             }
         }
+        // Of a field that nothing opens, as text that is left over, any text may be a part: then none can be left
+        // out.
         (!delimiters.is_empty()).then_some(holds)
     }
 
@@ -486,6 +509,7 @@ impl<'a> Thinning<'a> {
                 let template = template.as_ref().ok();
                 template.is_none_or(|template| !self.reads(template, &self.texts[*at]))
             };
+            // A text that is misread with it is no reason for it.
             let read = affected.into_iter().filter(|at| best.is_read[*at]);
             let needing: Vec<usize> = read.filter(is_needed).collect();
             let mut texts: Vec<String> = needing
@@ -532,7 +556,9 @@ fn texts(search_input: &SearchInput) -> Vec<Text<'_>> {
     });
     let outputs = search_input.outputs.iter().map(|output| Text {
         kind: match output.said {
+            // A model's own text counts as a rendering where it is known what was said.
             Some(_) => TextOrigin::Rendered,
+            // Else a draft that finds nothing in it and leaves nothing does as well as a good one.
             None => TextOrigin::Synthetic,
         },
         name: "an output".to_owned(),
@@ -577,10 +603,12 @@ fn opened_otherwise<'a>(search_input: &'a SearchInput, draft: &Draft) -> Vec<Tex
     let samples = search_input.samples.all.iter();
     let sample = samples
         .filter(|sample| sample.written.calls.is_empty())
+        // Twice in a text, as in `<say>Put <say> first.`, it would be exchanged in what was said, too.
         .find(|sample| sample.output.matches(&own).count() == 1);
     let texts = others.iter().zip(sample.into_iter().cycle());
     texts
         .map(|(other, sample)| Text {
+            // The chat template writes none of them, so no rendering may be lost for one.
             kind: TextOrigin::Damaged,
             name: "a text opened otherwise".to_owned(),
             prefilled: &sample.prefilled,
@@ -677,22 +705,31 @@ fn moves<'v>(from: &Draft, whole: &'v Draft, variants: &'v Variants) -> Vec<Move
                     step,
                 });
             };
+            // Without its last opener, a field is another one: text that is left over.
             if count > 1 {
                 (0..count).for_each(|one| put(Step::Without(one)));
             }
             let others = variants.of(&field.name, opens).iter();
+            // What nothing opens, as text that is left over, is opened by none of the others either.
             for other in others.filter(|other| count > 0 && !own.alternatives.contains(other)) {
                 put(Step::Alone(other, None));
+                // Where `<calls>\s*<call>` opens a call, `<calls>` need not close the text before it any more, and
+                // neither step may help alone.
                 let along = taken_along(from, at, other).into_iter();
                 along.for_each(|along| put(Step::Alone(other, Some(along))));
+                // Of one alternative alone, that is the step above.
                 if count > 1 {
                     (0..count).for_each(|one| put(Step::Exchanged(one, other)));
                 }
                 let text = from.fields.iter().position(|field| field.name == "content");
+                // If `</call>` alone closes a call, `</calls>` is left for the text, so it has to close that in the
+                // same step.
                 if let (Some(text), false) = (text.filter(|text| *text != at), opens) {
                     let known = &from.fields[text].close.alternatives;
                     let behind = variants.of("content", false).iter();
                     let behind = behind.filter(|behind| !known.contains(behind));
+                    // All closers of a text with each of a call are many trials, and most of them say nothing of what
+                    // is left there.
                     let behind = behind.filter(|behind| may_stand_behind(behind, other, at));
                     behind.for_each(|behind| put(Step::Split(other, text, behind)));
                 }
@@ -723,6 +760,8 @@ fn moves<'v>(from: &Draft, whole: &'v Draft, variants: &'v Variants) -> Vec<Move
         }));
     }
     for (at, field) in from.fields.iter().enumerate() {
+        // Ways that the format never takes come last: they may read what is damaged, and nothing that is rendered
+        // needs them.
         let others = variants.opens_ignoring_space(&field.name).iter();
         let new = others.filter(|other| !field.open.alternatives.contains(other));
         let text = from.fields.iter().position(|field| field.name == "content");
@@ -756,6 +795,7 @@ fn changes(one: &Draft, other: &Draft) -> Vec<Change> {
     let differing = |one: &Delimiters, other: &Delimiters| {
         let (these, those) = (&one.alternatives, &other.alternatives);
         let is_of_space = one.takes_space != other.takes_space;
+        // With `\s*` behind all of them, each one matches another stretch than before.
         let missing = these
             .iter()
             .filter(|one| is_of_space || !those.contains(one));
@@ -786,6 +826,7 @@ fn changes(one: &Draft, other: &Draft) -> Vec<Change> {
 fn taken_along(draft: &Draft, own: usize, delimiter: &Delimiter) -> Vec<(usize, usize)> {
     let expression = delimiter.expression();
     let fields = draft.fields.iter().enumerate();
+    // The only closer of a field is not for another one to take.
     let fields = fields.filter(|(at, field)| *at != own && field.close.alternatives.len() > 1);
     let closes = fields.flat_map(|(at, field)| {
         let closes = field.close.alternatives.iter().enumerate();
@@ -803,6 +844,7 @@ fn looks_around(draft: &Draft) -> isize {
 
 /// Whether an alternative looks ahead as far as it has to.
 fn looks_far(side: &Delimiters) -> bool {
+    // `<think>(?=.*?</think>)` hands out nothing until the whole thought is there.
     let mut alternatives = side.alternatives.iter();
     alternatives.any(|one| matches!(one, Delimiter::Expression(text) if text.contains("(?=.*?")))
 }
@@ -810,6 +852,7 @@ fn looks_far(side: &Delimiters) -> bool {
 /// How much there is to read for a person, and how much a parser has to hold back.
 fn cost(draft: &Draft) -> usize {
     let costs = sides(draft).map(|side| {
+        // A look around is worst: the reader has two places to keep in mind, and the parser waits with the text.
         let looking = side.alternatives.iter().filter(|one| one.looks_around());
         let is_expression = !side.alternatives.is_empty() && !side.is_literal();
         60 * side.alternatives.len()

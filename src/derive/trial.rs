@@ -112,6 +112,7 @@ impl<'a> TrialReader<'a> {
         output: &str,
         expected: Expected<'_>,
     ) -> bool {
+        // Without words of what is wrong, which nobody reads of the thousands of texts that drafts are tried on.
         match (self.read_when(cut, prefix, output), expected) {
             (Ok(read), Expected::Turn(turn)) => {
                 trimmed(&read.reasoning) == trimmed(&turn.reasoning)
@@ -168,6 +169,7 @@ impl<'a> TrialReader<'a> {
         let texts = texts
             .into_iter()
             .filter_map(|(part, text)| Some((part, text.as_deref()?)));
+        // Arguments may hold a marker that was said; no name does.
         let names = read.calls.iter();
         let names = names.map(|call| (MessagePart::Calls, call.name.as_str()));
         texts.chain(names).find_map(|(part, text)| {
@@ -208,6 +210,7 @@ impl<'a> TrialReader<'a> {
         let mut parts = Vec::new();
         let mut words = Vec::new();
         for (part, field, read, expected) in texts {
+            // Chat templates trim what is said, or put line breaks around it: that is no text lost.
             let (read, expected) = (trimmed(read), trimmed(expected));
             if read != expected {
                 parts.push(part);
@@ -251,5 +254,6 @@ pub(super) fn depends_on_pieces(template: &ResponseTemplate) -> bool {
 
 /// Whether where a delimiter is found may depend on where the text is cut into pieces.
 pub(super) fn may_depend_on_pieces(delimiter: &Delimiter) -> bool {
+    // What is not known may depend on it: reading once more costs less than a stream that is misread.
     delimiter.is_chunk_dependent() != Some(false)
 }

@@ -61,9 +61,11 @@ impl Text {
         let (item, others) = match as_written(parts.get(at)?) {
             Expr::Without(one) => (one.item.clone(), one.others.clone()),
             Expr::Until(ends) => {
+                // An empty text stands in every text.
                 let ends = ends.iter().filter(|end| !end.is_empty());
                 (any, ends.map(Expr::literal).collect())
             }
+            // All the rest takes an automaton only if it may not begin with something.
             Expr::Rest if !not_first.is_empty() => (any, Vec::new()),
             _ => return None,
         };
@@ -134,6 +136,7 @@ impl Text {
             let ways = ways.into_iter().map(|(target, class)| (class, target));
             states.push(State {
                 ways: ways.collect(),
+                // In `[[a]]]` the text would end with `]`, and `]]` is found one sign before its place.
                 may_end: amid.is_none() && !search.goes_on(begun, &self.behind),
             });
         }
@@ -270,6 +273,7 @@ impl Search {
         let most_letters = MAX_STEPS / places.ways.len().max(1);
         let alphabet = disjoint(classes, most_letters)?;
         let led_by = |letter: &CharClass| {
+            // A letter lies within a class or outside of it, so one of its characters speaks for all.
             let first = letter.iter().next().map(|(first, _)| first);
             let fits = |class: &CharClass| first.is_some_and(|first| class.contains(first));
             let ways = places.ways.iter().map(|ways| {
@@ -283,6 +287,7 @@ impl Search {
         let anywhere: Vec<usize> = (0..others.len()).collect();
         let begin: Vec<usize> = (others.len()..others.len() + not_first.len()).collect();
         let mut states: Vec<Vec<usize>> = vec![begin];
+        // Only its first characters count: further on, a text may hold what it does not begin with.
         if !not_first.is_empty() {
             states.push(Vec::new());
         }
@@ -348,6 +353,7 @@ impl Search {
             }
         }
         if !free.is_empty() {
+            // A character that none of the others has begins nothing.
             let chars = targets.entry(self.nothing);
             let chars = chars.or_insert_with(|| CharClass::of([]));
             *chars = chars.or(&free);

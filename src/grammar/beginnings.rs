@@ -88,6 +88,7 @@ impl<'r> Finder<'r> {
         for (head, rest) in heads {
             match head {
                 Head::Nothing if begun.regex.is_empty() => {}
+                // What is over before a delimiter comes would be the shorter lexeme, and the text beside it be taken.
                 Head::Nothing => return None,
                 Head::Space => {
                     let mut begun = begun.clone();
@@ -99,6 +100,7 @@ impl<'r> Finder<'r> {
                 Head::Until(delimiters) if begun.has_words => {
                     self.text(delimiters, &rest, begun);
                 }
+                // Where both are texts, nothing tells a lexer which it is.
                 Head::Until(_) => return None,
             }
         }
@@ -112,6 +114,7 @@ impl<'r> Finder<'r> {
             let end = (at + delimiter.len()).checked_sub(begun.tail.len())?;
             (end > 0).then_some((end, Reverse(delimiter.len())))
         });
+        // Of two that end at the same place, the longer one has begun before the other.
         if let Some((end, Reverse(length))) = ends.min() {
             let (own, behind) = text.split_at(end);
             self.found.push(Beginning {

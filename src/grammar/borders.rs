@@ -32,10 +32,12 @@ pub(super) fn around_calls(format: &Format, calls: &Node) -> Vec<Expr> {
 fn texts_around_calls(format: &Format, calls: &Node) -> Vec<String> {
     let mut all = closers(calls);
     for text in opening_texts(calls) {
+        // Each marker before the last may be missing, so what reads calls goes by any of them.
         let (lead, rest) = markers::split_last_marker(&text);
         let parts = [text.as_str(), lead, rest, from_last(&text)];
         all.extend(parts.into_iter().flat_map(unlikely_parts));
     }
+    // What a tool's answer begins with ends a turn that nothing else has ended.
     all.extend(format.answer_marker.clone());
     let mut closings = Vec::new();
     for way in &format.ways {
@@ -151,6 +153,7 @@ fn unclear_ends_of_calls(node: &Node) -> Vec<Expr> {
         let call = call.usual();
         let close = behind_arguments(call);
         let close = close.trim();
+        // A close that is clear is kept out as a text, and needs no pattern.
         if unlikely_parts(close).is_empty() {
             all.extend(behind_bracket(close));
             all.extend(between_calls(call, close, &repetition.separator));
@@ -161,6 +164,7 @@ fn unclear_ends_of_calls(node: &Node) -> Vec<Expr> {
 
 /// What closes a call, behind the bracket that ends JSON: `}#` where `#` closes calls.
 fn behind_bracket(close: &str) -> Option<Expr> {
+    // `}}` and `},` are JSON's own within arguments.
     let could_be_json = |c| "{}[]()\"',:".contains(c);
     let is_sign = !close.is_empty() && !close.starts_with(could_be_json);
     let bracket = class(CharClass::of("}]".chars()));
@@ -177,8 +181,10 @@ fn between_calls(call: &Node, close: &str, separator: &Node) -> Option<Expr> {
         "" => class(CharClass::of("}])".chars())),
         close => ignoring_space(close),
     };
+    // A separator that is clear is kept out by itself.
     let is_clear = !unlikely_parts(&separator).is_empty();
     let before = Expr::sequence([close, ignoring_space(&separator), Expr::Space]);
+    // `see (a), (b)` may stand in a string; what reads the calls takes `see (a), any(` for the next one.
     let head = unclear_head(call, &before, is_closed).filter(|_| !is_clear)?;
     Some(Expr::sequence([before, head]))
 }
@@ -218,6 +224,7 @@ fn object_head(calls: &Node, call: &Node) -> Option<Expr> {
         return None;
     };
     let separator = text_behind(std::slice::from_ref(&repetition.separator), None);
+    // Behind calls, `So{"do": "read"` in an answer would be read as another call.
     let is_white = !separator.is_empty() && separator.trim().is_empty();
     let key = first_key(call.parts().first()?).filter(|_| is_white)?;
     Some(Expr::sequence(["{".into(), Expr::Space, key]))
@@ -247,6 +254,7 @@ fn unclear_head(call: &Node, before: &Expr, is_closed: bool) -> Option<Expr> {
     let row = |behind| any_of_row(&head, behind, first);
     match nodes.get(head.len()) {
         Some(node @ Node::Object(..)) => {
+            // Any object begins with `{`: only its first key tells a call.
             let key = first_key(node)?;
             Some(Expr::sequence([row("{"), "{".into(), Expr::Space, key]))
         }
@@ -291,6 +299,7 @@ pub(super) fn literal_head(calls: &Node) -> Option<Expr> {
         }
         _ => any_of_row(&head, "", None),
     };
+    // Where a call begins with its name, `named_head` knows what it begins with.
     matches!(head.first(), Some(Node::Literal(_))).then_some(row)
 }
 
@@ -302,9 +311,11 @@ pub(super) fn begun(others: &[Expr], before: &str) -> Vec<Expr> {
     let places: Vec<(usize, char)> = places.collect();
     let mut all = Vec::new();
     for other in others {
+        // Few of them begin with one of these signs, and what is left of a pattern is dear to find out.
         let firsts = automaton::first_characters(std::slice::from_ref(other));
         for (at, _) in places.iter().filter(|(_, first)| firsts.contains(*first)) {
             let left = remainder::behind(other, &before[*at..], &rules);
+            // Not to begin with what may be nothing would refuse every text.
             if !left.is_never() && !remainder::is_nullable(&left, &rules) {
                 all.push(left);
             }
@@ -330,6 +341,7 @@ pub(super) fn named_head(calls: &Node) -> Option<Expr> {
     let sign = text.trim().chars().next();
     let behind = match (rest.get(count), sign) {
         (Some(Node::Arguments(_)), _) => "{",
+        // A name with nothing but white space behind it is a word.
         (_, None) => return None,
         _ => "",
     };
@@ -355,6 +367,7 @@ pub(super) fn longer_head(named_head: &Expr, header: &str) -> Option<Expr> {
 /// What calls begin with where but a sign and a name open them, as in `@add{`.
 pub(super) fn signed_head(calls: &Node) -> Option<Expr> {
     let call = first_call(calls)?;
+    // `mail me @home, or {not}` may be said, and `@home {}` is read as a call.
     let is_signed = matches!(call.parts().first(), Some(Node::Literal(_)));
     is_signed.then(|| unclear_head(call, &Expr::Empty, true))?
 }
@@ -470,6 +483,7 @@ fn closers(node: &Node) -> Vec<String> {
             };
             let behind = nodes[at + 1..].iter().filter_map(|node| match node {
                 Node::Literal(text) => {
+                    // Of `</args></call>`, the first marker alone may close the call.
                     let first = unlikely_parts(markers::split_close(text).0);
                     Some([unlikely_parts(text), first].concat())
                 }
@@ -578,6 +592,7 @@ pub(super) fn opener(node: &Node) -> Option<String> {
         Node::Repetition(repetition) => opener(&repetition.item),
         Node::Array(repetition) => Some(format!("[{}", opener(&repetition.item)?)),
         Node::Object(entries, dialect) => {
+            // A brace opens any object, so the first key belongs to what opens this one.
             let Entry { key, .. } = entries.first()?;
             Some(match dialect.unquoted_keys {
                 true => format!("{{{key}"),

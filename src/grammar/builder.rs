@@ -309,6 +309,7 @@ impl Builder {
 
     pub(super) fn schema_in(&self, name: &str, schema: &Value, notation: &Notation) -> Expr {
         let expr = SchemaRules::new(self, name, schema, notation.clone()).value(schema);
+        // As a schema, it would look like something that can be written.
         if expr.is_never() {
             return expr;
         }
@@ -367,6 +368,7 @@ impl Builder {
     }
 
     fn keep(&self, name: String, expr: Expr, is_trigger: bool) -> Expr {
+        // As a rule, it would look like something that can be written.
         if expr.is_never() {
             return expr;
         }
@@ -488,6 +490,7 @@ pub(super) fn any_string(notation: &Notation) -> Expr {
 /// A character of a string as it is written.
 pub(super) fn character(quotes: &Quotes) -> Expr {
     let quote = quotes.close.chars().next().unwrap_or('"');
+    // JSON has control characters in strings as escapes only.
     let mut plain = CharClass::any().without(&CharClass::ranges([('\0', '\x1f')]));
     plain = plain.without(&CharClass::of(['\\', quote]));
     if quote != '"' {
@@ -538,6 +541,7 @@ pub(super) fn any_integer() -> Expr {
 
 /// A whole number without a sign.
 pub(super) fn natural() -> Expr {
+    // JSON knows no `007`.
     let first = class(CharClass::ranges([('1', '9')]));
     Expr::choice(["0".into(), Expr::sequence([first, digits(0)])])
 }
@@ -562,6 +566,8 @@ pub(super) fn text_without(others: impl IntoIterator<Item = Expr>) -> Expr {
         Expr::Literal(text) => Some(text.clone()),
         _ => None,
     });
+    // All languages have a text up to literals; one without patterns takes an automaton, or a lexeme with a
+    // complement.
     match literals.collect::<Option<Vec<String>>>() {
         Some(delimiters) => until(delimiters),
         None => class(CharClass::any()).without(others),

@@ -30,6 +30,8 @@ impl Declared {
         let parameters = match parameters {
             Some(Value::Object(schema)) => schema,
             _ => {
+                // A tool without a schema takes nothing: empty `properties` say so, since without any, arguments may
+                // be anything.
                 let mut schema = nothing();
                 schema.insert("properties", Object::new());
                 schema
@@ -58,6 +60,7 @@ impl Declared {
     fn others(&self) -> Option<Value> {
         match self.schema()?.get("additionalProperties") {
             Some(Value::Bool(false)) => None,
+            // Models are offered what is declared, so where properties are, there are no others.
             None if self.properties().is_some() => None,
             None => Some(Value::Bool(true)),
             Some(schema) => Some(schema.clone()),
@@ -117,6 +120,7 @@ impl<'a> CallRules<'a> {
         match node {
             Node::Call(inner) => {
                 let usual = &with_telling_space(inner.usual());
+                // The other ways are those without arguments, such as `<call read/>`.
                 let mut bare: Vec<Node> = inner.alternatives().iter().skip(1).cloned().collect();
                 bare.extend(without_lines_of_arguments(usual));
                 let calls = Expr::choice(self.tools.iter().map(|tool| {
@@ -126,9 +130,11 @@ impl<'a> CallRules<'a> {
                         outside: self.outside,
                         ends_with_arguments: usual.parts().last().is_some_and(is_arguments),
                     };
+                    // A call without arguments is none of a tool that requires some.
                     let bare = bare.iter().filter(|_| tool.required().is_empty());
                     let bare = bare.map(|way| call.part(way, follow));
                     let mut ways: Vec<Expr> = bare.collect();
+                    // Of a tool that takes nothing, the way without arguments is all there is, if one is known.
                     if ways.is_empty() || tool.takes_arguments() {
                         ways.insert(0, call.part(usual, follow));
                     }
@@ -150,6 +156,7 @@ impl<'a> CallRules<'a> {
                     }
                     separator => texts(separator),
                 };
+                // A mere `, ` ends no value, since many texts have it: it takes what opens the next call as well.
                 let next = text_behind(std::slice::from_ref(&repetition.separator), None)
                     + &opener(&repetition.item).unwrap_or_default();
                 self.several(repetition, separator, &[next])
@@ -197,6 +204,8 @@ impl<'a> CallRules<'a> {
             _ => {
                 let names = self.tools.iter();
                 names
+                    // With nothing before it, a name is told from a word by what stands behind it: `read{` from
+                    // `read`.
                     .map(|tool| match text_behind_name(node) {
                         Some(text) => format!("{}{text}", tool.name),
                         None => tool.name.clone(),
@@ -233,6 +242,7 @@ pub(super) fn space(text: &str, before: Option<&Node>, behind: Option<&Node>) ->
         Some(_) => false,
         None => true,
     };
+    // In `call read`, the blank is all that tells the word from the name.
     let is_word_before = match before {
         Some(Node::Literal(text)) => {
             let pieces = markers::pieces(text);
@@ -342,6 +352,8 @@ impl Call<'_> {
                     Node::Repetition(repetition) if is_argument(&repetition.item) => {
                         let behind = text_behind(&nodes[at + 1..], None);
                         let behind = match behind.trim().is_empty() {
+                            // With nothing behind them in the call, arguments end where the next call begins, or the
+                            // turn ends.
                             true if behind.is_empty() => follow.to_vec(),
                             _ => vec![behind],
                         };
@@ -430,6 +442,8 @@ impl Call<'_> {
     fn string(&self, inner: &Node, dialect: &Dialect) -> Expr {
         let notation = Notation::of(dialect);
         let strings = notation.strings.iter().map(|quotes| {
+            // In `"arguments": "{\"at\": 1}"` the object has the quotes of a string around it, so its own are
+            // escaped.
             let content = self.part(inner, std::slice::from_ref(&quotes.close));
             let content = match quotes.escapes {
                 true => within_string(self.p, &content, &quotes.close),
@@ -444,12 +458,14 @@ impl Call<'_> {
     /// The arguments of the call, each by itself.
     fn members(&self, repetition: &Repetition, behind: &[String]) -> Expr {
         let required = self.tool.required();
+        // Where all arguments may be left out, there may be no line that is indented.
         if let Some((indent, rest)) = indented(repetition).filter(|_| !required.is_empty()) {
             return Expr::sequence([indent.as_str().into(), self.members(&rest, behind)]);
         }
         let arguments = self.tool.arguments();
         let separator = text_behind(std::slice::from_ref(&repetition.separator), None);
         let mut follow = behind.to_vec();
+        // Where nothing separates two arguments, what opens the next one shows that this one is over.
         follow.push(match separator.is_empty() {
             true => first_text(&repetition.item),
             false => separator.clone(),
@@ -485,6 +501,7 @@ impl Call<'_> {
                 is_only_way: true,
                 ends: &[],
             };
+            // In `<k=a>…</k=a>`, no grammar can see to it that an unknown key is the same both times.
             if names_key_twice(&repetition.item) {
                 self.warn("arguments that are not declared are left out: their key comes twice");
                 return None;
@@ -607,6 +624,7 @@ impl Call<'_> {
         let end = text_behind(&nodes[at + 1..], None);
         let ends_by_white = end.trim().is_empty();
         let ends_clearly = markers::unlikely_in_prose(&end);
+        // `<at>\nOslo\n</at>` has two line breaks of the format's, and any more of them are the text's.
         let in_lines = is_line(&lead) || is_line(&trail);
         // White space before the next argument is as it is written, and tells it from a part of the text.
         let next: Vec<String> = follow.iter().map(|text| with_first_word(text)).collect();
@@ -614,6 +632,7 @@ impl Call<'_> {
             true => next.clone(),
             false => delimiters(&behind, follow),
         };
+        // `</num>` ends a text as well: what reads values takes any closer for that of any type.
         close.extend(
             argument
                 .ends
@@ -690,6 +709,7 @@ impl Call<'_> {
             let raw = |text: Expr, line_breaks: LineBreaks| {
                 let expr = self.rules(&Notation::json()).raw(&schema, text.clone());
                 let is_exact = expr != text;
+                // Of a text that is listed, or fits a pattern, no line break belongs to the markers.
                 let line_breaks = match is_exact {
                     true => LineBreaks::default(),
                     false => line_breaks,
@@ -746,6 +766,7 @@ impl Call<'_> {
                     ends.extend(clear.map(|text| Expr::from(text.as_str())));
                     let text = raw(self.text(ends), LineBreaks::default()).expr;
                     let before = format!("{}{open}", place.before);
+                    // `<![CDATA[` ends as `[CALL]` begins: a text that goes on with `CALL]` would open a call.
                     let not_first = self.not_begun(&before);
                     let parts = [open.as_str().into(), not_first, text, end.as_str().into()];
                     all.push(Written {
@@ -754,6 +775,8 @@ impl Call<'_> {
                         is_no_json: false,
                     });
                     if !always {
+                        // Where only texts with signs in them are wrapped, the others stand bare, and none holds what
+                        // opens the wrapping.
                         let bare = close.iter().chain([open]).cloned();
                         all.push(raw(self.text(bare), place.line_breaks));
                     }
@@ -764,6 +787,7 @@ impl Call<'_> {
         }
         let named = schema::named_types(root, argument.schema);
         let mut unknown = ValueType::ALL.into_iter().filter(|kind| {
+            // A whole number is written as any other number is.
             let is_number = *kind == ValueType::Integer && written.contains(&ValueType::Number);
             !written.contains(kind) && !is_number && named.iter().any(|name| name == kind.key())
         });
@@ -800,6 +824,7 @@ impl Call<'_> {
 /// Whether a schema names texts of which none is JSON, nor the beginning of JSON.
 fn is_no_json(schema: &Value) -> bool {
     let begins_json = |text: &str| {
+        // `nul` and `12` may yet become JSON, so they do not come before what is.
         let is_of_number = |c: char| c.is_ascii_digit() || "+-.eE".contains(c);
         let mut literals = ["true", "false", "null"].into_iter();
         text.starts_with(['"', '[', '{'])
@@ -833,6 +858,7 @@ fn with_definitions(root: &Value, schema: Value) -> Value {
     let Value::Object(mut schema) = schema else {
         return schema;
     };
+    // By itself, a part of a schema would lose what its `#/$defs/…` points to.
     for key in ["$defs", "definitions"] {
         if let Some(definitions) = root.get(key)
             && !schema.contains_key(key)
@@ -853,12 +879,15 @@ fn is_told_by(nodes: &[Node], at: usize) -> bool {
     let mut behind_arguments = nodes[..at].iter().rev();
     let behind_arguments = behind_arguments.find(|node| !is_arguments(node));
     match (nodes[..at].last(), nodes.get(at + 1)) {
+        // In `read at=1`, nothing but the blank ends the name.
         (Some(before @ Node::Slot(_)), _) => is_word(before),
         // What begins with a name or a key may stand behind another word.
         (None, Some(behind @ Node::Slot(_))) => is_word(behind),
+        // `call read` is two words by its blank alone.
         (Some(Node::Literal(text)), Some(behind @ Node::Slot(_))) => {
             text.ends_with(char::is_alphanumeric) && is_word(behind)
         }
+        // `<calls>\n<call>` may be one marker for what reads it.
         (Some(Node::Literal(_)), Some(Node::Literal(_))) => {
             let mut before = nodes[..at].iter();
             before.all(is_text)
@@ -962,6 +991,7 @@ fn with_exact_ends(arguments: &Repetition) -> Repetition {
             Node::Choice(all) => Node::Choice(all.iter().map(exact).collect()),
             Node::Sequence(nodes) => {
                 let mut nodes = nodes.clone();
+                // In `[/ARG]\n\nEND`, the second line break must not be taken for white space behind the argument.
                 if let [.., Node::Literal(_), Node::Space(text)] = &nodes[..] {
                     let text = Node::Literal(text.clone());
                     nodes.pop();
@@ -1040,6 +1070,7 @@ fn opening_quotes(forms: &[ValueForm], before: &str) -> Vec<String> {
     let has_lists = forms
         .iter()
         .any(|form| form.writing == ValueWriting::Python);
+    // In `words=['a=', 'b']`, the first text ends with `='`, as texts in quotes begin.
     if has_lists && !quotes.is_empty() {
         quotes.push("\"");
     }
@@ -1161,9 +1192,11 @@ fn id(follow: &[String]) -> Expr {
         .parse()
         .unwrap_or_else(|_| CharClass::any());
     // White space before it may be missing.
+    // In `c:1::args::`, the first colon may end the id for what reads it.
     let signs = follow
         .iter()
         .filter_map(|text| text.trim_start().chars().next());
+    // Whatever word follows an id, ids have its letters.
     let signs = signs.filter(|sign| !sign.is_alphanumeric());
     super::builder::class(class.without(&CharClass::of(signs))).repeat(1, Some(128))
 }

@@ -232,6 +232,7 @@ impl Expr {
                 one => vec![one],
             };
             for one in several {
+                // The same twice would be two ways for one text.
                 let alike = known.entry(one.look(LOOKED_AT)).or_default();
                 if alike.iter().all(|at| flat[*at] != one) {
                     alike.push(flat.len());
@@ -261,6 +262,7 @@ impl Expr {
                 at_most,
             }),
             item if at_least == 1 && at_most == Some(1) => item,
+            // What never fits can still be left out.
             item if item.is_never() && at_least == 0 => Expr::Empty,
             item if item.is_never() => Expr::NEVER,
             item => Expr::Repeat(Box::new(Repeat {
@@ -290,6 +292,7 @@ impl Expr {
         let others = match Expr::choice(others) {
             Expr::Choice(all) if all.is_empty() => return self.repeat(0, None),
             Expr::Choice(mut all) => {
+                // In one order, so that nodes that say the same are the same.
                 all.sort_by_cached_key(Expr::example);
                 all
             }
@@ -326,6 +329,7 @@ impl Expr {
 
     /// This, with a name for what it finds.
     pub fn tagged(self, tag: Tag) -> Expr {
+        // With a name around it, nobody would see that nothing fits.
         match self.is_never() {
             true => Expr::NEVER,
             false => Expr::Tag(tag, Box::new(self)),
@@ -352,6 +356,7 @@ impl Expr {
         match self.bare() {
             Expr::Schema(node) if !node.is_json() => node.expr.takes_space(),
             Expr::Rest => true,
+            // A text that ends at `\n\n` leaves white space to its end.
             Expr::Until(all) => all.iter().all(|text| !text.trim().is_empty()),
             Expr::Without(one) => one.is_of_any() && !one.others.iter().any(Expr::may_be_white),
             _ => false,
@@ -380,6 +385,7 @@ impl Expr {
                 item.repeat(repeat.at_least, repeat.at_most)
             }
             Expr::Without(without) => {
+                // Made anew, since its `expr` has to say the same of the new item.
                 let item = without.item.rewrite(change);
                 item.without(without.others.iter().cloned())
             }
@@ -411,6 +417,7 @@ impl Expr {
         self.rewrite(&mut |expr| match expr {
             Expr::Start | Expr::End => Expr::Empty,
             Expr::Tag(_, inner) => *inner,
+            // No lexeme is empty, so nothing is no way by itself: `"a" | ""` becomes `"a"?`.
             Expr::Choice(all) if all.contains(&Expr::Empty) => {
                 let some = all.into_iter().filter(|one| *one != Expr::Empty);
                 Expr::choice(some).optional()
@@ -428,6 +435,7 @@ impl Expr {
                 let first = chars.class.iter().next().map(|(first, _)| first);
                 match chars.at_least {
                     0 => String::new(),
+                    // The first character of a class is mostly a control, which tells a person nothing.
                     _ if chars.at_most.is_none() && has("name") => "name".to_owned(),
                     _ if has("}") => "}".to_owned(),
                     _ => first.into_iter().collect(),
@@ -453,6 +461,7 @@ impl Expr {
     pub(super) fn look(&self, at_most: usize) -> u64 {
         let mut hasher = DefaultHasher::new();
         let mut nodes = vec![self];
+        // A node may be as large as the grammar, and its first nodes mostly tell it from others.
         for _ in 0..at_most {
             let Some(node) = nodes.pop() else { break };
             std::mem::discriminant(node).hash(&mut hasher);
@@ -510,6 +519,7 @@ fn append(all: &mut Vec<Expr>, part: Expr) {
         (_, Expr::Empty) => {}
         (Some(Expr::Literal(before)), Expr::Literal(text)) => before.push_str(&text),
         (Some(Expr::Space), Expr::Space) => {}
+        // A text up to `<end>` has white space in it, too. Written beside it, either of the two could take it.
         (Some(before), Expr::Space) if before.takes_space() => {}
         (Some(before @ Expr::Space), part) if part.takes_space() => *before = part,
         (_, part) => all.push(part),

@@ -63,6 +63,7 @@ struct Gbnf {
 impl Gbnf {
     fn new(grammar: &Grammar) -> Gbnf {
         let mut rules = NewRules::new(&["root", "space"], '-', &grammar.warnings);
+        // Before a rule that is made on the way can take one of their names.
         for name in grammar.rules.keys() {
             rules.name(name);
         }
@@ -168,6 +169,7 @@ impl Gbnf {
         let name = if is_of_any { "until" } else { "text" };
         let Some(states) = text.states() else {
             if !text.not_first.is_empty() {
+                // Better what the text begins with is not held than nothing of what it may hold.
                 text.not_first.clear();
                 self.warn_of_looking_ahead();
                 return self.text(text);

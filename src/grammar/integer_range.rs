@@ -93,6 +93,7 @@ fn between(least: &[u8], most: &[u8]) -> Expr {
     if low == high {
         return Expr::sequence([digit(low, low), between(low_rest, high_rest)]);
     }
+    // 123 to 456 is 123 to 199, 200 to 399, and 400 to 456.
     let nines = vec![b'9'; low_rest.len()];
     let noughts = vec![b'0'; low_rest.len()];
     let is_from_nought = low_rest == noughts;

@@ -176,6 +176,7 @@ impl<'g> Lark<'g> {
             }
             Expr::Rule(rule) => self.rule(rule),
             Expr::Schema(node) if node.is_json() => {
+                // The engine reads the schema by itself, and knows no marker that may not stand in its strings.
                 let kept_out = schema::kept_out_of_json(&node.expr, self.rules);
                 if let Some(warning) = schema::beyond_schema(&node.name, &kept_out) {
                     self.written.warn(warning);
@@ -349,6 +350,7 @@ impl<'g> Lark<'g> {
     fn space(&mut self) -> String {
         if !self.has_space {
             self.has_space = true;
+            // No lexeme is empty: the `?` where it stands lets white space be missing.
             let most = super::gbnf::MAX_SPACE;
             self.lines
                 .push(format!("space: /[ \\t\\r\\n]{{1,{most}}}/"));
@@ -387,6 +389,7 @@ impl<'g> Lark<'g> {
                 continue;
             }
             let rest = || Expr::sequence(behind.iter().cloned());
+            // Each of the ways gets a copy of what follows, and each copy has texts that do the same.
             let copies = part.children().len().max(1);
             self.work(copies * behind.iter().map(Expr::size).sum::<usize>());
             if self.work_left == 0 {
@@ -472,6 +475,7 @@ impl<'g> Lark<'g> {
                 continue;
             }
             found = true;
+            // The lexeme ends with this one, so only the others can be ruled out in it.
             let others = delimiters.iter().filter(|other| *other != delimiter);
             let lexeme = self.lexeme(Lexeme {
                 text: Some(escaped(others)),
@@ -720,7 +724,9 @@ fn up_to_texts(expr: Expr, unheld: &mut UnsupportedConstraints) -> Expr {
                     continue;
                 };
                 match white_or_begun_by(not_first) {
+                    // That one sign can be told: the answer is a lexeme whose first sign is another one.
                     Some(first) => parts[at] = begun_otherwise(&first, parts[at].clone()),
+                    // More than one sign is not held here: a warning names it.
                     None => unheld.allow(not_first),
                 }
             }
@@ -803,6 +809,7 @@ fn slashed(regex: &str) -> String {
     let mut is_escaped = false;
     for c in regex.chars() {
         match c {
+            // A slash would end the expression.
             '/' if !is_escaped => out.push_str("\\/"),
             '\n' => out.push_str("\\n"),
             c => out.push(c),

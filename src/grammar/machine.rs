@@ -251,6 +251,7 @@ impl<'g> Machine<'g> {
 
     /// Up to where it is sure what the text is: what only looks ahead does not take it.
     fn sure(&self) -> usize {
+        // The outermost look ahead counts: nothing within it is read for good.
         let mut frames = self.frames.iter();
         let looks = frames.find_map(|frame| match frame {
             Frame::Look { back, .. } => Some(back.at),
@@ -261,6 +262,7 @@ impl<'g> Machine<'g> {
 
     /// Of the marks, so many count while the text has not ended: not those in what must be whole.
     pub(super) fn sure_marks(&self) -> usize {
+        // Of what must be whole, the outermost counts: nothing within it is there yet.
         let mut frames = self.frames.iter();
         let held = frames.find_map(|frame| match frame {
             Frame::Atomic { back } | Frame::Look { back, .. } => Some(back.marks),
@@ -307,6 +309,8 @@ impl<'g> Machine<'g> {
     }
 
     fn expect(&mut self, at: usize, what: Expected<'g>) {
+        // What must not stand at a place is nothing to advise, and what failed earlier was given up for what came
+        // further.
         if self.negatives > 0 || at < self.furthest {
             return;
         }
@@ -329,6 +333,7 @@ impl<'g> Machine<'g> {
     fn go_back(&mut self, back: Back) {
         self.at = back.at;
         self.marks.truncate(back.marks);
+        // A mark that is cut off and set again is another one.
         self.unchanged = self.unchanged.min(back.marks);
     }
 
@@ -348,6 +353,7 @@ impl<'g> Machine<'g> {
             Expr::Space => return self.next = Next::Read(Leaf::Space, 0),
             Expr::Until(all) => return self.next = Next::Read(Leaf::Until(all), 0),
             Expr::Rest => return self.next = Next::Read(Leaf::Rest, 0),
+            // A look ahead says what languages without one need an automaton for.
             Expr::Without(without) => return self.next = Next::Enter(&without.expr),
             Expr::Sequence(all) => match all.split_first() {
                 Some((first, left)) => (Frame::Sequence { left }, first),
@@ -406,6 +412,7 @@ impl<'g> Machine<'g> {
     fn enter_rule(&mut self, name: &'g str) {
         if let Some((end, marks)) = self.kept.get(&(name, self.at)) {
             self.marks.extend_from_slice(marks);
+            // Copying is work, too: a rule may have found many tags.
             self.steps = self.steps.saturating_add(marks.len());
             self.next = match end {
                 Some(end) => {
@@ -439,6 +446,7 @@ impl<'g> Machine<'g> {
                     self.next = Next::Enter(first);
                 }
             }
+            // The first way that fits is taken, whatever follows it.
             Frame::Choice { .. } | Frame::Atomic { .. } => {}
             Frame::Repeat {
                 repeat,
@@ -481,6 +489,7 @@ impl<'g> Machine<'g> {
                     }
                 }
             },
+            // What was looked at is still to be read, and its tags are not there yet.
             Frame::Look { is_negative, back } => {
                 self.go_back(back);
                 if is_negative {
@@ -551,6 +560,7 @@ impl<'g> Machine<'g> {
 
     /// No more of the members come: those that are required must be there.
     fn end_members(&mut self, members: &InMembers<'g>) {
+        // A separator without a member behind it belongs to what follows: `a, ` and then `]`.
         self.go_back(members.back);
         let mut missing = members.all.members.iter().zip(&members.done);
         self.next = match missing.find(|(member, done)| member.is_required && !**done) {
@@ -569,6 +579,7 @@ impl<'g> Machine<'g> {
             None => &[],
         };
         self.steps = self.steps.saturating_add(marks.len());
+        // Another way of a choice may ask for the same rule at the same place.
         self.kept.insert((name, back.at), (end, marks.into()));
     }
 
@@ -591,6 +602,7 @@ impl<'g> Machine<'g> {
                 self.expect(from, Expected::End);
                 Some(Next::Fail)
             }
+            // Whether the text is over shows when no more of it comes.
             Leaf::End if !is_ended => None,
             Leaf::End => Some(Next::Fit),
             Leaf::Rest => {
@@ -603,6 +615,7 @@ impl<'g> Machine<'g> {
                     self.at += literal.len();
                     return Some(Next::Fit);
                 }
+                // `</ca` may become `</call>`.
                 if !is_ended && missing.starts_with(rest.as_bytes()) {
                     return wait(self, leaf, read + rest.len());
                 }
@@ -612,6 +625,7 @@ impl<'g> Machine<'g> {
             Leaf::Space => {
                 let left = rest.trim_start_matches([' ', '\t', '\r', '\n']);
                 self.at = text.len() - left.len();
+                // The next piece may begin with more of it.
                 match left.is_empty() && !is_ended {
                     true => None,
                     false => Some(Next::Fit),
@@ -669,6 +683,7 @@ fn first_text(expr: &Expr) -> Option<&Tag> {
 
 /// Where the first of some delimiters begins, or the text ends. If it may go on: up to where none begins.
 fn find_any(text: &str, delimiters: &[String], is_ended: bool) -> Result<usize, usize> {
+    // Most bytes begin no delimiter, and `memchr` goes over them at once.
     let bytes = text.as_bytes();
     let mut is_first = [false; 256];
     for delimiter in delimiters {

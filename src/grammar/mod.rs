@@ -185,6 +185,7 @@ impl Grammar {
                 Expr::Rule(name) if followed.insert(name) => {
                     nodes.extend(self.rules.get(name).map(|rule| &rule.expr));
                 }
+                // White space may be missing, so an engine can't wait for it.
                 Expr::Sequence(all) => nodes.extend(all.iter().find(|part| **part != Expr::Space)),
                 Expr::Choice(all) => nodes.extend(all),
                 Expr::Repeat(repeat) => nodes.push(&repeat.item),

@@ -44,6 +44,7 @@ impl NewRules {
         if !clean.starts_with(|c: char| c.is_ascii_alphabetic()) {
             clean.insert(0, 'r');
         }
+        // Counted on from the last: of a thousand rules of one name, none has to try all numbers.
         let number = self.asked.entry(clean.clone()).or_default();
         loop {
             *number += 1;
@@ -92,6 +93,7 @@ impl AddRule for NewRules {
         if matches!(expr, Expr::Rule(_) | Expr::Empty) {
             return expr;
         }
+        // Comparing a rule with all that were made would take longer with each.
         let look = expr.look(usize::MAX);
         let alike = self.made.get(&look).map_or(&[][..], Vec::as_slice);
         if let Some((_, name)) = alike.iter().find(|(made, _)| *made == expr) {

@@ -178,6 +178,7 @@ impl Notation {
     /// A text between quotes, if it can be written so.
     pub(crate) fn quoted(text: &str, quotes: &Quotes) -> Option<String> {
         let written = match (quotes.escapes, quotes.close.as_str()) {
+            // Without escapes, a text with its own quote in it can't be written.
             (false, close) if text.contains(close) => return None,
             (false, _) => text.to_owned(),
             (true, "\"") => return Some(json::write(&Value::from(text))),

@@ -55,6 +55,7 @@ fn bare(all: &CharClass, declared: &[String]) -> Expr {
 /// than these.
 pub(super) fn named(declared: &[String]) -> Expr {
     let (begins, all) = (
+        // The parser for calls of Python reads no key that begins with a digit.
         bare_key().without(&CharClass::ranges([('0', '9')])),
         bare_key(),
     );

@@ -48,6 +48,7 @@ pub(super) fn expr(regex: &str) -> Result<Expr, String> {
     let middle = &parts[usize::from(starts).min(to)..to];
     let free = || class(CharClass::any()).repeat(0, None);
     let mut all = Vec::new();
+    // Without `^`, JSON Schema finds a pattern anywhere in a text.
     if !starts {
         all.push(free());
     }
@@ -66,6 +67,7 @@ pub(super) fn may_hold(pattern: &Expr, other: &Expr) -> bool {
         Expr::Literal(text) => text.chars().all(|c| may_have(pattern, &CharClass::of([c]))),
         Expr::Chars(chars) => chars.at_least == 0 || may_have(pattern, &chars.class),
         Expr::Sequence(all) => all.iter().all(|part| may_hold(pattern, part)),
+        // What is not looked into counts as held.
         _ => true,
     }
 }

@@ -115,6 +115,7 @@ impl<'r> Remainder<'r> {
                 let rest = text.trim_start_matches([' ', '\t', '\r', '\n']);
                 match (rest.len() == text.len(), rest.is_empty()) {
                     (true, _) => vec![Left::Text(text)],
+                    // More of it may follow what has come.
                     (false, true) => vec![Left::Rest(Expr::Space)],
                     (false, false) => vec![Left::Text(rest)],
                 }
@@ -216,6 +217,7 @@ impl<'r> Remainder<'r> {
             match left {
                 Left::Rest(expr) => all.push(Left::Rest(Expr::sequence([expr, again.clone()]))),
                 Left::Text("") => all.push(Left::Rest(again.clone())),
+                // What takes nothing of the text would do so for ever.
                 Left::Text(rest) if rest.len() < text.len() => {
                     all.extend(self.step(&again, rest, depth + 1));
                 }

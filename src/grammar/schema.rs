@@ -112,6 +112,8 @@ impl<'b> SchemaRules<'b> {
             }
         };
         self.warn_of_beyond(schema);
+        // Older drafts of JSON Schema take nothing that stands beside `$ref`, newer ones take both. Here the
+        // reference alone counts.
         if let Some(reference) = schema.get("$ref").and_then(Value::as_str) {
             for (key, _) in schema {
                 let key = key.to_string_lossy();
@@ -125,10 +127,12 @@ impl<'b> SchemaRules<'b> {
             return self.constant(value);
         }
         if let Some(values) = schema.get("enum").and_then(Value::as_array) {
+            // `{"type": "string", "enum": [1, "a"]}` allows `"a"` alone.
             let types = types_of(schema);
             let is_of_type =
                 |value: &&Value| types.is_empty() || types.iter().any(|kind| is_of(value, kind));
             let mut values: Vec<&Value> = values.iter().filter(is_of_type).collect();
+            // Of `1` and `10`, the first would fit `10` and leave a `0`.
             values.sort_by_key(|value| std::cmp::Reverse(digits_of(value)));
             return Expr::choice(values.into_iter().map(|value| self.constant(value)));
         }
@@ -161,6 +165,7 @@ impl<'b> SchemaRules<'b> {
 
     fn warn_of_beyond(&self, schema: &Object) {
         for key in BEYOND {
+            // `"uniqueItems": false` asks for nothing.
             if schema.contains_key(key) && !matches!(schema.get(key), Some(Value::Bool(false))) {
                 self.warn(&format!("`{key}` is not enforced"));
             }
@@ -211,6 +216,7 @@ impl<'b> SchemaRules<'b> {
     }
 
     fn reference(&mut self, reference: &str) -> Expr {
+        // Python's words stand in no brackets, so a reference within some is another rule than one outside.
         let key = (reference.to_owned(), self.depth > 0);
         if let Some(known) = self.references.get(&key) {
             return known.clone();
@@ -224,6 +230,7 @@ impl<'b> SchemaRules<'b> {
         let last = reference.rsplit('/').next().unwrap_or(reference);
         let name = self.p.reserve(&format!("{}-{last}", self.name));
         let rule = Expr::Rule(name.clone());
+        // Known before it is made, since it may refer to itself.
         self.references.insert(key, rule.clone());
         let expr = self.value(&target.clone());
         // A rule that is nothing but itself describes any value.
@@ -254,6 +261,7 @@ impl<'b> SchemaRules<'b> {
                 break;
             }
             if let Some(Value::Array(all)) = part.get("allOf") {
+                // They come in the order in which they stand: of two that say otherwise, the first counts.
                 waiting.extend(all.iter().rev());
             }
             for (key, value) in part {
@@ -262,9 +270,11 @@ impl<'b> SchemaRules<'b> {
                     continue;
                 }
                 match (merged.get_mut(&key), value) {
+                    // `properties` of several parts are those of one object.
                     (Some(Value::Object(known)), Value::Object(more)) => {
                         known.extend(more.clone());
                     }
+                    // Each of the parts may ask for keys, and all of them have to be there.
                     (Some(Value::Array(known)), Value::Array(more)) if key == "required" => {
                         known.extend(
                             more.iter()
@@ -333,6 +343,7 @@ impl<'b> SchemaRules<'b> {
     fn key(&self, key: &str) -> Expr {
         let is_word = || key.chars().all(|c| c.is_alphanumeric() || c == '_');
         match self.notation.bare_keys {
+            // `{a b: 1}` could not be read back: a key without quotes is one word.
             true if key.is_empty() || !is_word() => {
                 self.warn(&format!("the key {key:?} can't be written without quotes"));
                 Expr::NEVER
@@ -345,6 +356,7 @@ impl<'b> SchemaRules<'b> {
     fn quoted(&self, text: &str) -> Expr {
         let strings = self.notation.strings.iter();
         let outside = &self.notation.outside;
+        // Where it can't be said, it counts as standing there: better not written than read otherwise.
         let can_stand = |text: &String| automaton::stands_in(text, outside) == Some(false);
         let written = strings.filter_map(|quotes| Notation::quoted(text, quotes));
         let mut written = written.filter(can_stand);
@@ -389,6 +401,7 @@ impl<'b> SchemaRules<'b> {
             .iter()
             .map(|quotes| {
                 let content = character(quotes);
+                // `minLength: 1` is common, and needs no count: so markers can be kept out all the same.
                 let is_some =
                     least == 1 && most.is_none() && !self.could_stand(&content).is_empty();
                 let content = match quotes.escapes {
@@ -399,6 +412,7 @@ impl<'b> SchemaRules<'b> {
                         Expr::sequence([Expr::Negate(Box::new(close)), text])
                     }
                     true => {
+                        // What is counted is no automaton, which is what keeps markers out.
                         self.warn_of_markers(&content, "of a limited length");
                         content.repeat(least, most)
                     }
@@ -466,6 +480,7 @@ impl<'b> SchemaRules<'b> {
 
     fn lengths(&self, schema: &Object, least: &str, most: &str) -> (u32, Option<u32>) {
         let number = |key: &str| {
+            // `3.0` is a count as well as `3`.
             let text = json::write(schema.get(key)?);
             let Ok(count) = text.strip_suffix(".0").unwrap_or(&text).parse::<u64>() else {
                 self.warn(&format!("`{key}` is not enforced: it is not a count"));
@@ -502,6 +517,7 @@ impl<'b> SchemaRules<'b> {
             number.is_some_and(|text| !text.starts_with('-') && text.starts_with(char::is_numeric))
         });
         for key in keys.iter().filter(|key| schema.contains_key(key)) {
+            // The sign is all that is held of bounds, and of `minimum: 0` that is everything.
             let is_zero = schema
                 .get(key)
                 .is_some_and(|value| json::write(value) == "0");
@@ -551,6 +567,7 @@ impl<'b> SchemaRules<'b> {
                 parts.push(more.repeat(least.saturating_sub(count), most));
                 Expr::sequence(parts)
             }
+            // With nothing that could stand in it, a list is empty.
             None if most == Some(0) || items.is_never() => Expr::Empty,
             None => {
                 let more = Expr::sequence([comma(), items.clone()]);
@@ -608,6 +625,7 @@ impl<'b> SchemaRules<'b> {
                 is_required,
             });
         }
+        // A key that is required and not described has any value, and may not be left out.
         for name in required {
             if !members.iter().any(|member| member.name == name) {
                 let value = others.clone().unwrap_or_else(|| self.any());
@@ -820,6 +838,7 @@ fn variants(schema: &Object) -> Option<Vec<Value>> {
         .into_iter()
         .find(|key| schema.get(key).is_some_and(|all| all.as_array().is_some()))?;
     let all = schema.get(key)?.as_array()?;
+    // In `{"type": "object", "anyOf": [{"required": ["a"]}, …]}`, the type is that of each variant.
     let beside = schema
         .iter()
         .map(|(key, value)| (key.to_string_lossy().into_owned(), value.clone()));
@@ -843,6 +862,7 @@ fn variants(schema: &Object) -> Option<Vec<Value>> {
 /// The types that a schema allows; none if any.
 fn types_of(schema: &Object) -> Vec<String> {
     let mut types: Vec<String> = match schema.get("type") {
+        // Some schemas say `STRING` for `string`.
         Some(Value::String(one)) => vec![one.to_string_lossy().to_ascii_lowercase()],
         Some(Value::Array(all)) => {
             let all = all.iter().filter_map(Value::as_str);
@@ -850,6 +870,7 @@ fn types_of(schema: &Object) -> Vec<String> {
         }
         _ => Vec::new(),
     };
+    // People leave out the type where another key tells it.
     if types.is_empty() {
         let telling = [
             ("properties", "object"),
@@ -866,6 +887,7 @@ fn types_of(schema: &Object) -> Vec<String> {
         let found = telling.iter().find(|(key, _)| schema.contains_key(key));
         types.extend(found.map(|(_, kind)| (*kind).to_owned()));
     }
+    // As OpenAPI says it.
     if !types.is_empty() && schema.get("nullable").and_then(Value::as_bool) == Some(true) {
         types.push("null".to_owned());
     }
@@ -918,6 +940,7 @@ fn restricted_within(
     }
     let schema = follow(root, schema);
     let Some(object) = schema.as_object() else {
+        // `true` allows values of all of these types.
         let named: Vec<Value> = types.iter().map(|kind| Value::from(*kind)).collect();
         let all = Object::from_iter([("type", Value::from(named))]);
         return (*schema != Value::Bool(false)).then(|| all.into());
@@ -1048,6 +1071,7 @@ pub(super) fn for_engines(schema: &Value) -> Value {
     if kept.contains_key("properties") && !kept.contains_key("additionalProperties") {
         kept.insert("additionalProperties", false);
     }
+    // Engines read `type` alone, so what `nullable` or capitals say is written there.
     let types = types_of(object);
     match types.as_slice() {
         [] => {}

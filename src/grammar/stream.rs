@@ -173,6 +173,8 @@ impl Stream<'_> {
 fn settled(machine: &Machine<'_>, marks: &[Mark<'_>], known: usize, end: usize) -> usize {
     let is_settled = |index: usize| match marks[index] {
         Mark::Open { tag, at, .. } => {
+            // `Noon` may be a thought that `!` ends, or an answer without one: nothing of it is handed out before
+            // that is told.
             at < end && is_handed_out_in_part(tag) && !machine.may_be_other_text(index)
         }
         Mark::Close { tag, at } => at < end && (is_handed_out_in_part(tag) || is_handed_out(tag)),
@@ -325,6 +327,7 @@ impl<'g> MarkReader<'g> {
         end: usize,
     ) -> Option<Vec<Delta>> {
         let mut deltas = Vec::new();
+        // What the marks before have told is with the caller already.
         if unchanged.min(marks.len()) < self.read {
             return None;
         }
@@ -384,6 +387,7 @@ impl<'g> MarkReader<'g> {
         let call = &self.call;
         match tag {
             _ if outermost.role == Role::Nothing => Role::Nothing,
+            // Of what comes twice, the first counts, as in the tree of the whole text: it has been handed out.
             Tag::ToolId if !call.has_id => Role::Id,
             Tag::ToolName if !call.is_named => Role::Name,
             Tag::ToolArgs if call.arguments > 0 || call.has_whole => Role::Nothing,
@@ -418,6 +422,7 @@ impl<'g> MarkReader<'g> {
             Role::Json | Role::Value if *open.tag == Tag::ToolArgs => self.call.has_whole = true,
             Role::Json | Role::Value | Role::Text => {
                 self.call.has_value = true;
+                // A key may stand behind its value, which waits for it then.
                 if self.call.key.is_some() {
                     self.add_key(deltas);
                 }
@@ -460,6 +465,7 @@ impl<'g> MarkReader<'g> {
                 let id = self.call.id.take().into_iter();
                 deltas.extend(id.map(|id| Delta::CallId { index, id }));
             }
+            // For those who put differences together, a name begins a call: an id before that has to wait.
             Role::Id => {
                 self.call.has_id = true;
                 let id = text.to_owned();
@@ -484,6 +490,7 @@ impl<'g> MarkReader<'g> {
             }
             Role::Call if !self.call.has_whole => {
                 let end = match self.call.arguments {
+                    // Nothing came for its arguments, and readers expect JSON.
                     0 => "{}",
                     _ => "}",
                 };
@@ -511,6 +518,7 @@ impl<'g> MarkReader<'g> {
                     Role::Reasoning => Delta::Reasoning(said),
                     _ => Delta::Content(said),
                 });
+                // Half an escape says nothing, and is left for the next piece.
                 self.at += length;
                 return Some(());
             }
@@ -521,6 +529,7 @@ impl<'g> MarkReader<'g> {
                 let breaks = open.notation.map(|notation| notation.line_breaks);
                 let piece = piece(self)?;
                 let piece = self.call.text.add(piece, breaks.unwrap_or_default());
+                // Its quotes are added where the text begins and ends.
                 let json = json::write(&piece.into());
                 self.add_value(&json[1..json.len() - 1], deltas);
             }

@@ -142,6 +142,7 @@ impl<'g> Writer<'g> {
                 Some((schema, style)) => {
                     for member in &members.members {
                         let mut kept_out = schema::kept_out(&member.expr, &self.grammar.rules);
+                        // The style keeps out what closes a value by itself.
                         kept_out.retain(|one| *one != Expr::literal(style.behind_value));
                         self.warn(schema::beyond_schema(&member.name, &kept_out));
                     }
@@ -160,6 +161,7 @@ impl<'g> Writer<'g> {
     /// Literals around one thing are a tag.
     fn sequence(&mut self, all: &[Expr]) -> Value {
         if let [Expr::Literal(begin), content, end @ Expr::Literal(_)] = all
+            // No tag says what must not begin in its text and end in its `end`.
             && text_of_grammar(&all[1..]).is_none()
         {
             return self.tag(begin, std::slice::from_ref(content), end);
@@ -170,6 +172,7 @@ impl<'g> Writer<'g> {
             if let Expr::Until(delimiters) = part
                 && let Some(tags) = self.triggered(delimiters, &all[at + 1..])
             {
+                // What may follow the calls is in it already.
                 elements.push(tags);
                 break;
             }
@@ -199,21 +202,26 @@ impl<'g> Writer<'g> {
     fn triggered(&mut self, delimiters: &[String], behind: &[Expr]) -> Option<Value> {
         let mut ways = Vec::new();
         let may_be_nothing = self.ways(&Expr::sequence(behind.iter().cloned()), &mut ways)?;
+        // What never varies ends the turn, and the rest are calls.
         let (ends, calls): (Vec<Expr>, Vec<Expr>) = ways.into_iter().partition(is_fixed);
+        // Calls of several kinds would each have something else behind them.
         let [Expr::Sequence(parts)] = calls.as_slice() else {
             return None;
         };
         let (tags, rest) = self.first_tags(parts)?;
+        // What is triggered may come or not, so a turn without it has to be one, too.
         if !may_be_nothing || !self.may_follow_text(rest, delimiters, &ends)? {
             return None;
         }
         let mut triggers: Vec<&String> = Vec::new();
         for (begin, _) in &tags {
+            // A tag that no delimiter triggers could never begin.
             let trigger = delimiters.iter().find(|text| begin.starts_with(*text))?;
             if !triggers.contains(&trigger) {
                 triggers.push(trigger);
             }
         }
+        // What triggers a tag can't be excluded.
         let excludes = delimiters.iter().filter(|text| !triggers.contains(text));
         let texts = |texts: Vec<&String>| texts.into_iter().map(String::as_str).collect::<Value>();
         let triggered = object([
@@ -226,6 +234,7 @@ impl<'g> Writer<'g> {
                     .collect::<Vec<_>>()
                     .into(),
             ),
+            // Behind the first call no text may stand, and other calls are written as what follows.
             ("stop_after_first", true.into()),
             ("excludes", texts(excludes.collect())),
         ]);
@@ -277,6 +286,7 @@ impl<'g> Writer<'g> {
                 _ => return Some(false),
             }
         }
+        // The turn has to end behind a call as it may end without one.
         Some(found == ends)
     }
 
@@ -288,6 +298,7 @@ impl<'g> Writer<'g> {
             Expr::Literal(end) if text_of_grammar(&with_end[last..]).is_none() => {
                 (content, end.as_str())
             }
+            // Then the end belongs to the grammar that holds the text before it.
             Expr::Literal(_) => (with_end.as_slice(), ""),
             _ => (content, ""),
         };
@@ -420,6 +431,7 @@ impl<'g> Writer<'g> {
             self.warnings.push(format!("there is no rule `{name}`"));
             return text("");
         };
+        // A structural tag has no rules, so only a grammar can lead back to itself.
         if self.within.iter().any(|outer| outer == name) || self.is_recursive(name) {
             return self.grammar(&Expr::Rule(name.to_owned()));
         }
@@ -481,6 +493,7 @@ fn text_of_grammar(parts: &[Expr]) -> Option<usize> {
 
 /// Arguments as a schema with the style in which they are written, if there is one.
 fn styled(members: &Members) -> Option<(Value, &'static Style)> {
+    // A style has the keys of its schema alone, and nothing but white space between arguments.
     if members.others.is_some() || !matches!(members.separator, Expr::Empty | Expr::Space) {
         return None;
     }
@@ -513,6 +526,7 @@ fn argument(member: &Member, style: &Style) -> Option<Value> {
     let Expr::Sequence(parts) = &member.expr else {
         return None;
     };
+    // The style says by itself where white space may stand.
     let parts: Vec<&Expr> = parts.iter().filter(|part| **part != Expr::Space).collect();
     let (close, parts) = parts.split_last()?;
     let (value, before) = parts.split_last()?;

@@ -51,6 +51,7 @@ pub(super) fn grammar(
         if !turn.calls.is_never() && turn.has_calls_behind(begins_turn) {
             turn.named_head = named_head(node);
         }
+        // Where a marker opens calls, `@read{` may be said.
         let is_marked = turn.openers.iter().any(|text| begins_with_marker(text));
         if !turn.calls.is_never() && !is_marked {
             turn.signed_head = signed_head(node);
@@ -196,6 +197,7 @@ impl Turn<'_> {
         for (at, left) in kept.iter().enumerate() {
             let mut others = kept.iter().enumerate().filter(|(other, _)| *other != at);
             // Of two that are the same, the first is kept.
+            // A turn without a thought is one whose thought is empty: the same text would fit twice.
             let is_covered = others
                 .any(|(other, wider)| wider.covers(left) && (other < at || !left.covers(wider)));
             let row = self.turn_parts(left);
@@ -288,6 +290,7 @@ impl Turn<'_> {
                 ..row
             });
             let calls = self.factored(calls.collect());
+            // A lazy grammar begins where calls do, so these are a rule by themselves.
             groups.push(self.p.trigger_rule("tool-calls", calls));
         }
         while !rows.is_empty() {
@@ -334,6 +337,8 @@ impl Turn<'_> {
             // It stands with the text before it, or behind it.
             Node::Space(_) if self.words_on_next_line(nodes, at).is_some() => Expr::Empty,
             Node::Space(_) if self.takes_space_before(nodes, at + 1) => Expr::Empty,
+            // White space behind a text that nothing closes is a part of it, so no other than is written may stand
+            // there.
             Node::Space(text)
                 if nodes[..at].last() == Some(&Node::Calls) && self.calls_end_with_text() =>
             {
@@ -401,6 +406,7 @@ impl Turn<'_> {
         let has_section = !self.section().trim().is_empty();
         let heads = self.signed_head.iter();
         let heads = heads.filter(|_| is_behind_calls || !has_section);
+        // A pattern that begins with a marker is kept out with that.
         let is_new = |other: &&Expr| {
             let begin = other.first_literal().unwrap_or_default();
             !markers.iter().any(|marker| begin.starts_with(marker))
@@ -408,6 +414,7 @@ impl Turn<'_> {
         let unclear: Vec<Expr> = calls.chain(heads).filter(is_new).cloned().collect();
         let ends = markers.into_iter().map(Expr::from).chain(unclear);
         if let Some(schema) = &self.request.answer {
+            // What reads the turn takes the marker in `{"city": "<call>"}` for one, too.
             let notation = Notation::json().without(ends.collect());
             let answer = self.p.schema_in("answer", schema, &notation);
             return answer.tagged(Tag::Content);
@@ -434,6 +441,7 @@ impl Turn<'_> {
             .take_while(|node| text_node(node).is_some());
         let literals = before[before.len() - literals.count()..].iter();
         let opening = text_of(&literals.cloned().collect::<Vec<_>>()).unwrap_or_default();
+        // `Oslo\n{59, 10}` is read as a call where nothing but its name opens one.
         let named = match &self.named_head {
             Some(named) if begins_turn(self.format, before) => Some(named.clone()),
             Some(named) => longer_head(named, &opening),
@@ -452,6 +460,7 @@ impl Turn<'_> {
         // The white space before the text may be missing.
         let mut openings = vec![opening.as_str(), opening.trim_end()];
         openings.dedup();
+        // Behind `@@THOUGHT@@`, a text that begins with `@CALL@@` makes a marker together with that.
         let rests = openings.iter().flat_map(|opening| begun(&others, opening));
         // Most have a marker in them that stands in no such text. And signs alone are read as they stand, behind the
         // marker that has them at its end.
@@ -522,6 +531,7 @@ impl Turn<'_> {
             _ => return None,
         };
         let is_text = matches!(nodes[at - 1], Node::Slot(Slot::Reasoning | Slot::Content));
+        // `<act>` is known wherever it stands, and `Action:` amid a line is a word.
         let is_clear = begins_with_marker(&next) || markers::begins_with_rare_sign(&next);
         (is_text && space.contains('\n') && !is_clear).then(|| space.clone() + &next)
     }
@@ -547,6 +557,7 @@ impl Turn<'_> {
             let count = nodes[..at].iter().rev().take_while(is_text).count();
             Some(nodes[at - count..at].to_vec())
         });
+        // Some ways have more before the calls, such as what closes a text.
         let common = texts.reduce(|one, other| {
             let pairs = one.iter().rev().zip(other.iter().rev());
             let same = pairs.take_while(|(a, b)| a == b).count();
@@ -582,6 +593,7 @@ impl Turn<'_> {
             .openers
             .iter()
             .any(|text| first_piece(text).is_some_and(markers::is_marker));
+        // An answer may have such a bracket in it, but not begin with it.
         (matches!(first, '{' | '[') && !is_marked).then_some(first)
     }
 
@@ -596,6 +608,7 @@ impl Turn<'_> {
     fn ends(&self) -> impl Iterator<Item = String> + '_ {
         let ways = self.format.ways.iter();
         let ends = ways.filter_map(|way| first_marker(way.end.parts()));
+        // Where nothing else ends a turn, a model is stopped where a tool's answer begins.
         ends.chain(self.format.answer_marker.clone())
     }
 
@@ -609,6 +622,7 @@ impl Turn<'_> {
                 if is_thought || *node == Node::Slot(Slot::Content) {
                     all.extend(self.markers_after(&nodes[at + 1..]));
                 }
+                // What opens a thought would do so within an answer as well.
                 if is_thought {
                     all.extend(first_marker(&nodes[..at]));
                 }

@@ -103,6 +103,7 @@ impl<'t> ValueReader<'t, '_> {
                 let key = self.key()?;
                 self.takes(":").then_some(())?;
                 object.insert(key, self.value(depth + 1)?);
+                // The grammar has seen to it that commas stand where they should.
                 self.takes(",");
             }
             return Some(object.into());
@@ -149,6 +150,7 @@ impl<'t> ValueReader<'t, '_> {
             .strings
             .iter()
             .find(|quotes| self.takes(&quotes.open))?;
+        // In other quotes than JSON's a text stands as it is: so response templates read it.
         if !quotes.escapes || quotes.close != "\"" {
             let (text, rest) = self.rest.split_once(&quotes.close)?;
             self.rest = rest;

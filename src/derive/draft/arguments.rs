@@ -12,6 +12,7 @@ use crate::value::{Object, Value};
 use super::drafter::{Drafter, texts};
 
 /// A list or an object of JSON: what stands in its strings ends nothing.
+// As in `["x, y=1)"]`.
 const JSON: &str = r#"[\[{](?:"(?:[^"\\]|\\.)*"|[^"])*?[\]}]"#;
 
 /// How a list or an object begins that Python prints, if a text comes first in it.
@@ -20,14 +21,17 @@ const LIST: &str = r"[\[{]+'";
 impl Drafter<'_> {
     /// Arguments between markers.
     pub(super) fn tagged(&self, tagged: &SingleArguments<'_>) -> Object {
+        // `['a', 'b']` is a list where the format prints lists so, and a text where its lists are JSON.
         if let Some(arguments) = self.tagged_with_lists(tagged) {
             return arguments;
         }
+        // With nothing behind values, only the quotes around texts tell where these end.
         if let Some(quotes) = tagged.quotes().filter(|_| tagged.close().is_empty()) {
             return quoted(tagged, quotes);
         }
         let mut between = variants(&tagged.between);
         let nested = tagged.nested_quotes();
+        // A value may be wrapped only where its signs ask for it: `<![CDATA[a < b]]>` beside `7`.
         if let Some((open, _)) = tagged.wrapping().filter(|_| nested.is_none()) {
             between.push_str(&optional(open));
         }
@@ -44,6 +48,7 @@ impl Drafter<'_> {
         let pattern = format!("{open}(?P<key>{no_slash}{key}){between}{value}");
         match nested {
             Some(quotes) => arguments(pattern, values_in_quotes(tagged, quotes)),
+            // What is written as it is may be a text: `75001` is one, unless types are to be guessed.
             None if self.options.guess_types || tagged.has_json_texts() => {
                 arguments(pattern, json_or_text(&[]))
             }
@@ -92,9 +97,12 @@ impl Drafter<'_> {
                 let next = format!("{separator}{opens}{key}+{between}");
                 format!("(?P<value>.*?)(?={next}|{}\\Z)", optional(space))
             }
+            // Where each argument has a line, a value goes up to its end.
             None if tagged.open().contains('\n') || tagged.open().trim().is_empty() => {
                 "(?P<value>[^\\n]*)".to_owned()
             }
+            // A sign that opens arguments may stand in later lines, too, so a value is looked for on its own line
+            // only.
             None => {
                 let next = format!("{}{key}+{between}", exact(tagged.open()));
                 format!("(?P<value>[^\\n]*?)(?={next}|\\s*(?:\\n|\\Z))")
@@ -137,6 +145,7 @@ impl Drafter<'_> {
                 }
             }
         }
+        // Texts within a list have Python's quotes, whatever stands around the list.
         quotes.push(["'", "'"].map(str::to_owned));
         let (open, head) = (before_key(tagged), ignoring_space(head));
         let key = whole_key(tagged, &key_class(tagged));
@@ -162,6 +171,7 @@ impl Drafter<'_> {
     /// Where lists have single quotes in them, the value parser must not see those in texts with double quotes. Nor must
     /// it where all texts are JSON, as in `="name='Bob'"`: there it knows no text by single quotes, and `'7'` is a number.
     pub(super) fn python(&self, calls: &CallParts<'_>, tagged: &SingleArguments<'_>) -> Object {
+        // Where no marker closes calls, the last bracket stays with the arguments, and shows where they end.
         let bracket = match unlikely_in_prose(markers::split_close(&calls.close).0) {
             true => "",
             false => "\\)?",
@@ -178,8 +188,10 @@ impl Drafter<'_> {
         let texts = [
             format!(r"='(?:(?!'[,)]).)*'(?:,(?=\s*{key}\s*=)|\)(?=\s*\Z))"),
             format!("='[^']*'(?={end})"),
+            // In `=' it's 'so''` there are quotes, and the one that ends it has a key or the end behind it.
             format!(r"(?<=')(?:[^\\]|\\.)*?(?='{end})"),
         ];
+        // Models take the other quotes where a text has these in it: `="it's 'so'"`.
         let plain = format!("=\"[^\"\\\\]*\"(?={end})");
         let others = [
             r#""(?:[^"\\]|\\.)*""#.to_owned(),
@@ -220,7 +232,9 @@ fn python_key(tagged: &SingleArguments<'_>) -> String {
     let signs = open.chars().next().into_iter().chain(close.chars().next());
     let signs: String = signs.filter(|sign| !is_word(*sign)).collect();
     let within = format!("[^\\s=,'\"(){}]", exact(&signs));
+    // A key may have brackets, as `items[0]`, but a list begins with one.
     let first = format!("[^\\s=,'\"(){{}}\\[\\]{}]", exact(&signs));
+    // Blanks stand only between its parts, so that it matches in one way: engines that go back try all there are.
     format!("{first}{within}*(?: +{within}+)*")
 }
 
@@ -249,6 +263,7 @@ fn quoted(tagged: &SingleArguments<'_>, (open, close): (&str, &str)) -> Object {
     let end = format!("(?={separator}{next}{key}+{between}|\\s*\\Z)");
     let opener = optional(open);
     let [open, close] = [open, close].map(exact);
+    // With its quotes, `'7'` is a text to the parser of values, and `7` a number.
     let whole = format!("{open}(?:(?!{close}).)*{close}{end}");
     let value = format!("{whole}|(?<={open}).*?(?={close}{end})|{list}{end}|.*?{end}");
     let start = format!("{}(?P<key>{key}+){between}", before_key(tagged));
@@ -269,6 +284,7 @@ fn values_in_quotes(tagged: &SingleArguments<'_>, (open, close): (&str, &str)) -
         Some(ValueWriting::Json(dialect)) => dialect.unquoted_keys,
         _ => false,
     };
+    // `{at: 1}` is no JSON unless the parser is told of such keys.
     if has_bare_keys && let Some(Value::Object(own)) = parser.get_mut("args") {
         own.insert("unquoted_keys", true);
     }
@@ -296,6 +312,7 @@ fn closed_value(tagged: &SingleArguments<'_>, key: &str, between: &str) -> Strin
     let open = opening(tagged);
     let is_clear = unlikely_in_prose(tagged.close());
     let ahead = match (tagged.close().contains(KEY_SLOT), is_clear) {
+        // In `<at><ul><li>a</li></ul></at>`, only the last closer has another key or the end behind it.
         (true, _) => {
             // No key begins as a closing tag does.
             let first = key.replacen("[^", "[^/", 1);
@@ -306,6 +323,7 @@ fn closed_value(tagged: &SingleArguments<'_>, key: &str, between: &str) -> Strin
             format!("(?=\\s*{separator}(?:{open}|\\Z))")
         }
         (false, true) => String::new(),
+        // `place="by "the" sea" zip=`: a quote within the value ends nothing.
         (false, false) => {
             let separator = ignoring_space(&tagged.separator);
             let space = match tagged.open().starts_with(char::is_whitespace) {
@@ -375,6 +393,7 @@ pub(super) fn key_class(tagged: &SingleArguments<'_>) -> String {
 /// The expression for a key: with blanks in it where what stands behind one is clear, and no element's name.
 pub(super) fn whole_key(tagged: &SingleArguments<'_>, class: &str) -> String {
     let between = tagged.between.first().map_or("", String::as_str);
+    // In `<arg due date>` the sign ends the key; in `due date: 7` the first word might end a value.
     let is_clear = between.starts_with('>') || unlikely_in_prose(between);
     let is_element = tagged.close().contains(KEY_SLOT);
     // Between quotes the class has blanks.

@@ -16,6 +16,7 @@ impl Drafter<'_> {
     pub(super) fn field_as_rendered(&self, name: &str, around: &TextBounds) -> FieldDraft {
         let mut field = FieldDraft::new(name);
         let mut closes = around.closes.clone();
+        // What closes a text may be missing before the end of the turn.
         closes.extend(self.turn_ends());
         // Words behind a marker belong to what follows: `</mull>Plan:` closes what `</mull>` has closed.
         let goes_on = |close: &str, other: &String| {
@@ -30,13 +31,16 @@ impl Drafter<'_> {
             let open = format!("{openers}\\s*(?=\")");
             field.open = Delimiters::one(Delimiter::Expression(open));
             let closers = any_of(closers(around, &closes));
+            // Behind its first quote a text has just begun: `"}" is a brace` starts with what would close it.
             let not_first = not_behind_first_quote(around);
             let close = format!("{BEHIND_QUOTE}{not_first}\\s*{closers}");
             field.close = Delimiters::one(Delimiter::Expression(close));
+            // The quotes stay with the text, so that its escapes are read.
             field.rest.insert("content", "json");
             return field;
         }
         let exact = |texts: &[String]| texts.iter().cloned().map(Delimiter::Exact).collect();
+        // A literal takes white space as it stands there, and models write it otherwise.
         field.open.alternatives = match around.opens.iter().all(|open| can_be_literal(open)) {
             true => exact(&around.opens),
             false => vec![Delimiter::Expression(self.openers(around))],
@@ -54,8 +58,10 @@ impl Drafter<'_> {
     }
 
     fn openers(&self, around: &TextBounds) -> String {
+        // Renderings have some values of `<think budget="512">`, and prompts may have any.
         let attribute = around_attribute(&around.opens);
         if let Some((before, behind)) =
+            // `<part kind=` may open calls as well, and then the value is what tells them apart.
             attribute.filter(|(before, _)| !self.begins_other(before, &around.opens))
         {
             return format!(
@@ -81,8 +87,10 @@ impl Drafter<'_> {
     fn before_words(&self, around: &TextBounds) -> String {
         let mut behind = Vec::new();
         for text in &around.behind {
+            // Where words follow upon a blank, there is no place by which to tell them from others.
             match text.trim() {
                 "" if !text.contains('\n') => return String::new(),
+                // Where a line break stood before it, `Remark:` amid a line opens nothing.
                 "" => behind.push("\\n".to_owned()),
                 close => behind.push(exact(close)),
             }
@@ -129,6 +137,7 @@ impl Drafter<'_> {
             ));
         }
         if !closers.is_empty() {
+            // What nothing opens is a thought only if what closes one comes.
             start.push_str(&format!("(?=.*?{})", any_of(&closers)));
         }
         start
@@ -149,6 +158,7 @@ fn around_attribute(texts: &[String]) -> Option<(&str, &str)> {
     let behind = &first[first.len() - ends.min()?..];
     let behind = &behind[behind.find(['"', '\'', '>', '|', ']'])?..];
     let is_value = |text: &String| {
+        // With a blank or `=` in it, it is more than the value of one attribute.
         let value = text[before.len()..].strip_suffix(behind);
         value.is_some_and(|value| !value.contains(|c: char| c.is_whitespace() || c == '='))
     };
@@ -178,6 +188,7 @@ fn not_behind_first_quote(around: &TextBounds) -> String {
 fn closers(around: &TextBounds, closes: &[String]) -> Vec<String> {
     let own = closes.iter().map(|close| {
         let is_said = markers::reads_like_prose(close) || !unlikely_in_prose(close);
+        // Where `==` on a line of its own closes a thought, `if a == b` does not.
         let is_line = close.starts_with('\n') && is_said;
         let line = if is_line { "\\n\\s*" } else { "" };
         format!("{line}{}", ignoring_space(close.trim()))

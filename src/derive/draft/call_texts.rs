@@ -5,6 +5,7 @@ use crate::derive::regex::{char_between, exact, ignoring_space};
 use crate::markers::{self, NAME_SLOT, dedup, is_slot, reads_like_prose, unlikely_in_prose};
 
 /// What stands before a marker that is only mentioned.
+// As in `the <call> tag`, `"<call>"` and `(<call>)`.
 pub(super) const SPOKEN: &str = "[ `\"'(]";
 
 /// The markers with which a call begins.
@@ -16,6 +17,7 @@ pub(super) fn call_openers(calls: &CallParts<'_>) -> Vec<String> {
     }
     if unlikely_in_prose(calls.first_text()) {
         let (lead, rest) = split_last_marker(calls);
+        // Markers before the last may be left out, so either of the two may begin a call.
         openers.extend([lead, rest].map(|text| text.trim().to_owned()));
     }
     openers.retain(|head| !head.is_empty());
@@ -46,6 +48,7 @@ pub(super) fn is_line_of_words(text: &str) -> bool {
 pub(super) fn literal_open(calls: &CallParts<'_>) -> Option<String> {
     let text = calls.open.as_str();
     let is_marker = unlikely_in_prose(text) && !reads_like_prose(text) && !text.contains(is_slot);
+    // Words have to have JSON behind them, which no literal can ask for.
     (is_marker && json_behind_words(calls).is_none()).then(|| text.trim().to_owned())
 }
 
@@ -81,6 +84,7 @@ pub(super) fn split_at_id(text: &str) -> (&str, &str) {
 /// The expression for what stands between two calls.
 pub(super) fn between_calls(calls: &CallParts<'_>) -> String {
     let separator = ignoring_space(&calls.separator);
+    // Models put each call of a list on a line of its own.
     match calls.is_list() && !separator.ends_with("\\s*") {
         true => format!("{separator}\\s*"),
         false => separator,
@@ -131,6 +135,7 @@ pub(super) fn json_call_start(calls: &CallParts<'_>, keys: &CallKeys<'_>) -> Str
     head.push_str("\\{\\s*");
     let flat = keys.name.len() == 1 && keys.arguments.len() == 1;
     match keys.all.as_slice() {
+        // With the first key alone, any `{"name": "Brest"}` in an answer would be a call.
         [first, second, ..] if flat && *first == keys.name[0] && !quote.is_empty() => {
             head.push_str(&key(first));
             head.push_str(&format!(

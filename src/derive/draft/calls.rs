@@ -15,11 +15,13 @@ impl Drafter<'_> {
         let mut draft = FieldDraft::new("tool_calls");
         draft.open = Delimiters::one(match literal_open(calls) {
             _ if is_named_behind(calls) => Delimiter::Expression(self.open_before_name(calls)),
+            // A literal is found wherever the text is cut, and is easy to read.
             Some(open) => Delimiter::Exact(open),
             None => Delimiter::Expression(self.open_patterns(calls).swap_remove(0)),
         });
         draft.close = self.close_calls(calls);
         let field = &mut draft.rest;
+        // One list holds all calls of a turn, and a region of each call only one.
         if !calls.is_array() {
             field.insert("repeats", true);
         }
@@ -59,6 +61,7 @@ impl Drafter<'_> {
     /// The shape of a call whose parts are under keys, unless it is in shape already.
     fn transform(&self, keys: &CallKeys<'_>, root: &str) -> Option<Object> {
         let has_only = |names: &[&str]| keys.all.iter().all(|key| names.contains(key));
+        // A call that is left as it is keeps its id, so nothing is left as it is if ids are not asked for.
         let keeps_id = keys.id.as_deref() == Some(&["id"]);
         if keys.name == ["function", "name"]
             && keys.arguments == ["function", "arguments"]

@@ -20,11 +20,13 @@ impl Drafter<'_> {
         let section = calls.section_close.trim();
         let mut closers = Vec::new();
         let mut ahead = Vec::new();
+        // `</see>` closes a call as `</at>` closes an argument in it: what stands before it tells which it is.
         if let Some(element) = self.close_of_element(calls) {
             ahead.push(element);
             push_markers(&mut closers, section);
         } else if unlikely_in_prose(close) {
             closers.push(close.to_owned());
+            // A call whose `</call>` was left out ends at `</calls>`.
             if unlikely_in_prose(section) {
                 push_markers(&mut closers, section);
             }
@@ -40,6 +42,7 @@ impl Drafter<'_> {
         let ends = self.turn_ends().into_iter();
         closers.extend(ends.filter(|end| argument.is_empty() || !end.starts_with(argument)));
         closers.extend(self.markers_between(calls));
+        // Models put a blank before the end of such a tag: `<call name="read" />`.
         if let Some(tag) = unclosed_tag(calls).filter(|_| self.chosen(Choice::TagClosesItself)) {
             ahead.push(format!("(?<={})\\s*/>\\s*", self.slots_pattern(tag, false)));
         }
@@ -67,6 +70,7 @@ impl Drafter<'_> {
     /// How far it is indented tells it from what closes an argument with elements in it.
     fn close_of_element(&self, calls: &CallParts<'_>) -> Option<String> {
         let arguments = calls.single_arguments()?;
+        // `</see>` of a call and `</at>` of an argument are alike: either names what it closes.
         let any = |text: &str| text.replace(markers::is_slot, "*");
         let is_alike = |call: &str, argument: &str| any(call.trim()) == any(argument.trim());
         let (text, argument) = (&calls.close, arguments.close());
@@ -79,6 +83,7 @@ impl Drafter<'_> {
         // What white space stands behind it is told below.
         let open = open.trim_end_matches("\\s*");
         let (close, argument) = (ignoring_space(close), ignoring_space(argument.trim()));
+        // In one line, only what stands before it tells which of them it is; on a line of its own, its indent does.
         if space.is_empty() {
             let key =
                 |between: &String| format!("{}{}{between}", arguments.open(), markers::KEY_SLOT);
@@ -124,6 +129,7 @@ impl Drafter<'_> {
         if closes_behind_bracket(calls, close) {
             return Some(format!("(?<=[}}\\]])\\s*{both}\\s*"));
         }
+        // `)]` may stand in a text; with `</calls>` behind it, it ends the calls.
         if unlikely_in_prose(section) {
             return Some(format!("{both}\\s*"));
         }
@@ -133,6 +139,7 @@ impl Drafter<'_> {
         if self.chosen(Choice::TextFollows) {
             return Some(format!("{both}\\s*"));
         }
+        // A mere `)` may stand in an argument, as in `a=(1)`: the end of the turn has to follow.
         let ends = self.turn_ends();
         let ends = ends.iter().map(|end| exact(end)).chain(["\\Z".to_owned()]);
         Some(format!("{both}\\s*{}", before_any_of(ends)))
@@ -156,12 +163,14 @@ impl Drafter<'_> {
             }
             None => before_any_of(openers.iter().map(|head| ignoring_space(head))),
         };
+        // A closer that is clear needs no next call behind it.
         let own = (!unlikely_in_prose(close)).then(|| unclear(calls, close));
         let separator = calls.separator.trim();
         // Markers close calls by themselves.
         let has_marker = markers::markers(separator).next().is_some();
         let separator = (!has_marker).then(|| ignoring_space(separator));
         let mut places = Vec::new();
+        // Models leave out either of them before the next call.
         for parts in [[&own, &separator], [&own, &None], [&None, &separator]] {
             let parts = parts.into_iter().flatten();
             let between: Vec<&str> = parts
@@ -204,11 +213,13 @@ impl Drafter<'_> {
 
     /// What closes a call when another follows and nothing clear stands between.
     fn next_after(&self, calls: &CallParts<'_>, close: &str) -> Option<String> {
+        // Then what opens the next call is enough to end this one, and `next_openers` has it.
         let is_clear = close.is_empty() && unlikely_in_prose(calls.first_text());
         if !calls.several || is_clear || calls.is_array() {
             return None;
         }
         let behind = match close.is_empty() {
+            // Arguments end with a bracket, be it JSON's or Python's.
             true => "(?<=[}\\])])".to_owned(),
             false => unclear(calls, close),
         };
@@ -241,6 +252,7 @@ impl Drafter<'_> {
                 {
                     format!("{behind}\\s*(?={head})")
                 }
+                // Words between two calls go with the first of them, or they would be a text.
                 (false, _) if opens_unambiguously(calls) && reads_like_prose(&calls.separator) => {
                     format!("{behind}{separator}(?={head})")
                 }

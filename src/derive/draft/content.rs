@@ -18,6 +18,7 @@ impl Drafter<'_> {
         }
         let mut field = FieldDraft::new("content");
         let shape = &self.findings.content;
+        // Even where texts have markers, reading what stands between these alone would lose a model's bare `Yes.`
         let is_marked = self.chosen(Choice::ContentMarked);
         if let Some(open) = shape.open.as_ref().filter(|_| is_marked) {
             field.open.alternatives = if unlikely_in_prose(open) {
@@ -25,6 +26,7 @@ impl Drafter<'_> {
                 opens.extend(self.sibling_openers(open.trim()));
                 opens.into_iter().map(Delimiter::Exact).collect()
             } else {
+                // An answer may have the same words in it.
                 let words = format!("{}{}", self.part_start(), exact(open));
                 vec![Delimiter::Expression(words)]
             };
@@ -32,6 +34,7 @@ impl Drafter<'_> {
             closers.extend(self.turn_ends());
             field.close = self.closers(&closers, Vec::new());
         } else {
+            // They may be a sentence that a chat template writes where nothing is said, such as `Musing: Once more.`
             let words = self.choices.dropped().iter();
             let mut words: Vec<String> = words
                 .filter(|text| !is_never_prose(text))
@@ -97,6 +100,7 @@ impl Drafter<'_> {
             .iter()
             .map(|end| format!("(?<={})", exact(&format!("{end}{space}"))));
         let ends: Vec<String> = ends.collect();
+        // Behind the end of a turn, `## Keeper` is the next header; in `Write:\n\n## Keeper` it is said.
         let is_words = markers::reads_like_prose(header) && !ends.is_empty();
         is_words.then(|| format!("{}{}\\s*", any_of(&ends), ignoring_space(header)))
     }
@@ -106,6 +110,7 @@ impl Drafter<'_> {
         let Some(calls) = self.calls else {
             return Vec::new();
         };
+        // As `Job is out`, which a chat template writes on a line behind each call.
         let lines = texts_around_calls(calls).into_iter();
         let lines = lines.filter(|text| is_line_of_words(text));
         let lines = lines.map(|text| {
@@ -129,6 +134,7 @@ impl Drafter<'_> {
         let calls = self.calls?;
         let separator = calls.separator.trim();
         let close = markers::split_close(&calls.close).0.trim();
+        // `---` separates calls behind `</call>`, and is a rule in an answer.
         let is_known = unlikely_in_prose(separator) || separator.is_empty();
         let is_behind = !is_known && unlikely_in_prose(close);
         is_behind.then(|| {
@@ -207,6 +213,7 @@ impl Drafter<'_> {
             push_markers(&mut skipped, header);
         }
         if let Some(shape) = &findings.reasoning {
+            // What closes a thought may come without one: in `</mull>Yes.` it is no part of the answer.
             let close = shape.close.as_deref().unwrap_or_default();
             if !markers::reads_like_prose(close) {
                 push_markers(&mut skipped, close);
@@ -240,6 +247,7 @@ impl Drafter<'_> {
         skipped.extend(dropped.filter(|text| is_never_prose(text)).cloned());
         dedup(&mut skipped);
         let opens = self.calls.and_then(literal_open);
+        // Skipped with the text, `<call>` would be gone when the call should open.
         skipped.retain(|marker| opens.as_deref() != Some(marker.as_str()));
         skipped
     }

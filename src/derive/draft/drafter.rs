@@ -42,6 +42,7 @@ impl Drafter<'_> {
         });
         let ends = seen.iter().chain(others);
         let ends = ends.map(|end| end.trim().to_owned());
+        // A line break may end turns, and stands in many an answer.
         ends.filter(|end| end.chars().count() > 1 || unlikely_in_prose(end))
             .collect()
     }
@@ -50,6 +51,7 @@ impl Drafter<'_> {
     pub(super) fn text_ends(&self) -> Vec<String> {
         let answer = self.findings.turn.answer_marker.as_deref().map(str::trim);
         let mut ends = self.turn_ends();
+        // With nothing else that ends turns, an answer ends there as well.
         if ends.iter().any(|end| Some(end.as_str()) != answer) {
             ends.retain(|end| Some(end.as_str()) != answer);
         }

@@ -24,6 +24,7 @@ impl Drafter<'_> {
             None => {
                 let own = self.slots_pattern(open, true);
                 match json_behind_words(calls) {
+                    // `toolbox` opens a call before a bracket alone.
                     Some(json) => format!("{}\\s*(?={json})", own.trim_end_matches("\\s*")),
                     None => own,
                 }
@@ -31,6 +32,7 @@ impl Drafter<'_> {
         };
         let section = calls.section_open.trim();
         if lead_is_skipped || opens_unambiguously(calls) {
+            // Of `<do><with>read`, models leave out the first marker.
             let loose_own = with_optional_lead(rest, &own);
             let before = match lead.trim() {
                 "" => String::new(),
@@ -53,6 +55,8 @@ impl Drafter<'_> {
     pub(super) fn open_before_name(&self, calls: &CallParts<'_>) -> String {
         let open = self.slots_pattern(&calls.open, false);
         let end = match calls.body {
+            // A text in the arguments may look like what stands around the name, but not with their last brace before
+            // it.
             Node::Arguments(_) => "\\}\\s*",
             _ => "",
         };
@@ -75,6 +79,7 @@ impl Drafter<'_> {
     /// all of a call's keys, or for what begins the arguments behind a name that has a text of its own
     /// before it.
     pub(super) fn begins_anywhere(&self, calls: &CallParts<'_>) -> bool {
+        // A brace alone stands in any code, so more of a call has to be ahead.
         let is_keyed = calls.keys().is_some()
             || !calls.first_text().trim().is_empty()
                 && (calls.dialect().is_some() || self.arguments_ahead(calls).is_some());
@@ -85,6 +90,7 @@ impl Drafter<'_> {
     /// could as well be prose.
     fn arguments_ahead(&self, calls: &CallParts<'_>) -> Option<String> {
         let arguments = calls.single_arguments()?;
+        // `run(x=1)` stands in many an answer about code.
         if arguments.in_python {
             return None;
         }
@@ -122,9 +128,11 @@ impl Drafter<'_> {
         let section = calls.section_open.trim();
         let ahead = match calls.keys() {
             Some(keys) => format!("(?={})", json_call_start(calls, &keys)),
+            // A name is a word like any other until its arguments begin.
             None if calls.dialect().is_some() => "(?=\\{)".to_owned(),
             None if calls.is_array() => format!("(?={PYTHON_LIST_START})"),
             None if self.begins_anywhere(calls) => self.arguments_ahead(calls).unwrap_or_default(),
+            // Where a mere sign opens calls, `[max(1, 2)]` is code, and `[read(key=` a call.
             None if !unlikely_in_prose(section) => {
                 let ahead = python_argument(calls).map(|start| format!("(?={start})"));
                 ahead.unwrap_or_default()
@@ -151,6 +159,7 @@ impl Drafter<'_> {
             }
             _ => format!("{}\\s*", ignoring_space(section)),
         };
+        // Where a turn has one call, or all of them in one list, no other follows it.
         if !calls.several || calls.is_array() {
             return format!("{start}{own}");
         }
@@ -158,9 +167,12 @@ impl Drafter<'_> {
         // That all calls have been opened is looked up last, since it goes back through the whole text: only
         // where a call seems to begin.
         let (next, behind) = match (unlikely_in_prose(&calls.separator), section.is_empty()) {
+            // A separator that is clear begins the next call by itself.
             (true, _) => (separator, String::new()),
+            // A comma separates calls only behind a bracket, which ends one: `Yes, read{` in an answer begins none.
             (false, true) => (format!("(?<=[}})]\\s*){separator}"), String::new()),
             (false, false) => {
+                // In `[f(a='x, g(')]` a comma stands in a string, and no `)` before it.
                 let is_python = calls
                     .single_arguments()
                     .is_some_and(|arguments| arguments.in_python);

@@ -22,9 +22,11 @@ impl Drafter<'_> {
             (Some(open), _) if markers(open).next().is_some() => Delimiter::Exact(open.to_owned()),
             // An answer may have the same words in it.
             (Some(open), _) => Delimiter::Expression(self.words_at_start(open)),
+            // Only the closer that comes shows that the turn has begun with a thought, though all text waits for it.
             (None, close) => Delimiter::Expression(format!("\\A(?=.*?{})", exact(close?))),
         });
         let Some(close) = close else {
+            // In `Thought: … Action: …`, nothing ends the thought but what opens the next part.
             let openers = self.next_openers_after_reasoning();
             let any = || any_of(openers.iter().map(|opener| ignoring_space(opener)));
             let ahead = (!openers.is_empty()).then(|| format!("(?={})", any()));
@@ -38,8 +40,10 @@ impl Drafter<'_> {
     /// Other ways of opening reasoning: anywhere, or at the turn's start.
     pub(super) fn other_opens_of_thinking(&self, shape: &ReasoningShape) -> Vec<Delimiter> {
         let open = shape.open.as_deref().map(str::trim);
+        // Amid an answer, `Thought:` opens nothing: words do so at the turn's start alone.
         let open = open.filter(|open| unlikely_in_prose(open) && !reads_like_prose(open));
         let opens = open.map(|open| {
+            // Further on it may only be spoken of: `Type <mull> first.`
             let at_start = format!("\\A\\s*{}", exact(open));
             [
                 Delimiter::Exact(open.to_owned()),
@@ -57,6 +61,7 @@ impl Drafter<'_> {
         match open {
             // The white space makes it as long as what would skip the marker.
             Some(open) => Some(format!("{}\\s*(?=.*?{close})", exact(open))),
+            // Without calls, only the closer shows a thought, and the draft goes by that already.
             None if openers.is_empty() => None,
             // What calls close, they show to be reasoning, unless they stand first.
             None => {
@@ -89,6 +94,7 @@ impl Drafter<'_> {
             .headers
             .iter()
             .map(|header| header.trim());
+        // A header of words may be said, so it is no place where a turn begins.
         let headers = headers.filter(|header| markers(header).next().is_some());
         std::iter::once("\\A".to_owned())
             .chain(headers.map(ignoring_space))
@@ -100,6 +106,7 @@ impl Drafter<'_> {
         let mut openers = self.call_openers();
         let content = &self.findings.content;
         let around = content.open.iter().chain(&content.beside_reasoning);
+        // What says that something ends closes the thought, and does not open the next part.
         let opens = |text: &&String| unlikely_in_prose(text) && !says_end(text);
         openers.extend(around.filter(opens).map(|text| text.trim().to_owned()));
         dedup(&mut openers);

@@ -23,6 +23,7 @@ impl SlotPattern {
     fn new(text: &str, numbers_are_ids: bool) -> SlotPattern {
         let slots = slot_sequence(text);
         let last_name = slots.iter().rposition(is(Slot::Name));
+        // Where ids are kept, `read:0` is one: the name and the number together.
         let number = last_name.filter(|_| numbers_are_ids).and_then(|name| {
             let after = slots[name..].iter().position(is(Slot::Index))?;
             Some(name + after)
@@ -200,6 +201,7 @@ impl Drafter<'_> {
                 }
                 char_between(before, &after)
             }
+            // Of what follows a name nothing is known here: a brace or a tag most likely begins the arguments.
             (true, ..) => char_between(before, &["{", "<"]),
             // Only its name tells a call: it is no part of what stands before it, in quotes or in brackets.
             (false, Some(calls), _) if !opens_unambiguously(calls) => {
@@ -226,6 +228,7 @@ impl Drafter<'_> {
     /// Whether a marker around all calls begins as a text does that white space ends, and its word goes on, as
     /// `<calls>` does where a call is `<call NAME>`.
     fn goes_on_around_calls(&self, text: &str) -> bool {
+        // `<call read>` needs its blank then: without it, `<calls>` would be a call named `s`.
         let word = text.trim_end();
         let around = self
             .calls
@@ -246,6 +249,7 @@ impl Drafter<'_> {
         match last {
             Some(last) if after_name && self.chosen(Choice::LooseHeader) && last > 0 => {
                 let marker: String = pieces[last..].concat();
+                // Over no brace: behind one the arguments have begun.
                 format!("[^{{]*?{}", ignoring_space(&marker))
             }
             _ => ignoring_space(text),

@@ -109,6 +109,7 @@ impl Variants {
     pub(in crate::derive) fn plain(&self, draft: &Draft) -> Vec<Draft> {
         let mut plain = draft.clone();
         for field in &mut plain.fields {
+            // A text with markers of its own ends at these, and is plain as it is.
             let is_text = field.name == "content" && field.open.alternatives.is_empty();
             if is_text && !self.ends.is_empty() {
                 field.close.alternatives = self.ends.clone();
@@ -176,6 +177,7 @@ impl Drafter<'_> {
                 .map(|close| Delimiter::Exact(close.to_owned()))
                 .into_iter()
                 .collect(),
+            // Without a closer, the draft has all that ends a thought already.
             also_closes: close.map_or_else(Vec::new, |_| self.other_closes_of_thinking()),
         })
     }
@@ -192,6 +194,7 @@ impl Drafter<'_> {
             also_closes: self.other_closes_of_calls(calls),
             ..FieldVariants::default()
         };
+        // What opens such a call finds its name as well, which nothing else does.
         if is_named_behind(calls) {
             return Some(variants);
         }
@@ -245,6 +248,7 @@ impl Drafter<'_> {
             .iter()
             .filter(|_| !turn.before_seams.is_empty());
         behind.extend(headers.map(|header| header.trim().to_owned()));
+        // A common sign stands in answers as well, and then what follows it is said.
         behind.retain(|text| unlikely_in_prose(text) && !text.contains(is_slot));
         markers::dedup(&mut behind);
         let opens = &self.findings.content;
@@ -260,6 +264,7 @@ impl Drafter<'_> {
             Delimiter::Exact(text) | Delimiter::IgnoringSpace(text) => Some(text),
             Delimiter::Expression(_) => None,
         });
+        // What ends the turn does so wherever it stands.
         let skipped = skipped.filter(|text| !ends.contains(text));
         let mut between = Vec::new();
         for text in skipped {
@@ -296,6 +301,7 @@ impl Drafter<'_> {
             && !calls.is_array()
             && !expression.contains(&ignoring_space(section))
         {
+            // It stands before the first of several calls only.
             let section = format!("(?:{}\\s*)?", ignoring_space(section));
             heads.push(format!("{section}{expression}"));
             if !lead.is_empty() {
@@ -314,6 +320,7 @@ impl Drafter<'_> {
         }
         let mut opens: Vec<Delimiter> = opens.into_iter().map(Delimiter::Expression).collect();
         let open = calls.open.trim();
+        // A marker that is the same for all calls may be a literal.
         if !open.contains(is_slot) && markers::is_marker(open) {
             opens.insert(0, Delimiter::IgnoringSpace(open.to_owned()));
         }
@@ -325,6 +332,7 @@ impl Drafter<'_> {
     /// The expression for the place before what stands behind a call's opener, if only that is known: a bracket of JSON, or the first argument, or
     /// the call's end.
     fn follows_opener(&self, calls: &CallParts<'_>) -> Option<String> {
+        // `<call> opens a call` only speaks of one: behind a real opener stands a bracket.
         if calls.dialect().is_some() || calls.is_array() {
             let bracket = if calls.is_array() { "\\[" } else { "\\{" };
             return Some(before_any_of([bracket]));
@@ -340,6 +348,7 @@ impl Drafter<'_> {
             // A sign is known by what stands behind the key: `@` of `@KEY: VALUE`.
             follows.push(match (is_known(marker), marker, between) {
                 (true, ..) => ignoring_space(marker),
+                // With nothing clear to look for, any word behind the opener would do.
                 (false, "", _) | (false, _, "") => return None,
                 (false, sign, between) => {
                     let key = whole_key(&arguments, &key_class(&arguments));
@@ -347,6 +356,7 @@ impl Drafter<'_> {
                 }
             });
         }
+        // A call without arguments ends at once.
         follows.push(ignoring_space(Some(close).filter(|close| is_known(close))?));
         markers::dedup(&mut follows);
         Some(before_any_of(follows))
@@ -372,8 +382,10 @@ fn call_closes(calls: &CallParts<'_>) -> Vec<Delimiter> {
     )];
     let section = calls.section_close.trim();
     if unlikely_in_prose(section) {
+        // With `</calls>` taken along, nothing of the calls is left for the text.
         closes.push(Delimiter::IgnoringSpace(format!("{close} {section}")));
     }
+    // Of `</args></call>`, either may stand alone where the other was left out.
     if !rest.trim().is_empty() {
         closes.push(Delimiter::IgnoringSpace(first.to_owned()));
         closes.push(Delimiter::IgnoringSpace(rest.trim().to_owned()));
