@@ -476,6 +476,12 @@ fn all_of_is_followed_to_its_end() {
         warnings(&many),
         ["value: `allOf` has too many parts: the first 1000 count"]
     );
+    assert_eq!(
+        warnings(
+            r#"{"allOf": [{"properties": {"a": {"type": "null"}}}, {"properties": {"a": {"type": "string"}}}]}"#
+        ),
+        ["value: `allOf` has more than one `properties` of `a`: the first counts"]
+    );
     let schema = value(&schema);
     let grammar = Grammar::build(|p| p.schema("value", &schema));
     assert_eq!(verdict(&grammar, r#"{"last": null, "a99": null}"#), "whole");

@@ -4,7 +4,7 @@ use super::automaton::Text;
 use super::expr::{CharClass, Chars, Expr, Members, Repeat};
 use super::members::{self, AddRule as _};
 use super::new_rules::NewRules;
-use super::regex::ranges;
+use super::regex::{count, ranges};
 use super::{Grammar, Written, builder};
 use crate::format::shown;
 
@@ -216,18 +216,6 @@ fn within(text: String, brackets: bool) -> String {
     match brackets {
         true => format!("({text})"),
         false => text,
-    }
-}
-
-fn count(at_least: u32, at_most: Option<u32>) -> String {
-    match (at_least, at_most) {
-        (1, Some(1)) => String::new(),
-        (0, Some(1)) => "?".to_owned(),
-        (0, None) => "*".to_owned(),
-        (1, None) => "+".to_owned(),
-        (least, None) => format!("{{{least},}}"),
-        (least, Some(most)) if least == most => format!("{{{least}}}"),
-        (least, Some(most)) => format!("{{{least},{most}}}"),
     }
 }
 

@@ -272,7 +272,18 @@ impl<'b> SchemaRules<'b> {
                 match (merged.get_mut(&key), value) {
                     // `properties` of several parts are those of one object.
                     (Some(Value::Object(known)), Value::Object(more)) => {
-                        known.extend(more.clone());
+                        for (name, value) in more {
+                            let name = name.to_string_lossy();
+                            match known.get(&name) {
+                                None => {
+                                    known.insert(name.as_ref(), value.clone());
+                                }
+                                Some(first) if first != value => self.warn(&format!(
+                                    "`allOf` has more than one `{key}` of `{name}`: the first counts"
+                                )),
+                                Some(_) => {}
+                            }
+                        }
                     }
                     // Each of the parts may ask for keys, and all of them have to be there.
                     (Some(Value::Array(known)), Value::Array(more)) if key == "required" => {
@@ -828,8 +839,14 @@ pub(super) fn required(schema: &Object) -> Vec<String> {
     let mut all: Vec<String> = names
         .filter_map(|name| Some(name.as_json_string()?.to_string_lossy().into_owned()))
         .collect();
-    all.dedup();
+    keep_first(&mut all);
     all
+}
+
+/// Drops all but the first of texts that are equal.
+fn keep_first(texts: &mut Vec<String>) {
+    let mut seen = HashSet::new();
+    texts.retain(|text| seen.insert(text.clone()));
 }
 
 /// The schemas of which one fits: each together with what stands beside them.
@@ -891,7 +908,7 @@ fn types_of(schema: &Object) -> Vec<String> {
     if !types.is_empty() && schema.get("nullable").and_then(Value::as_bool) == Some(true) {
         types.push("null".to_owned());
     }
-    types.dedup();
+    keep_first(&mut types);
     types
 }
 

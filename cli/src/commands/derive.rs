@@ -46,12 +46,13 @@ use super::{Failure, input, output, report};
   The report for programs, with the response template in it:
     unjinja derive chat_template.jinja --format json-report
 
-  With outputs of the model, one JSON object a line: what the chat template never writes is looked for
-  in them, and the response template has to read them:
+  With outputs of the model, one JSON object a line: what the chat template never writes is
+  looked for in them, and the response template has to read them:
     unjinja derive model/ --outputs outputs.jsonl
 
-  For target packages: with a name for the reasoning field that all of them accept, and in the newest
-  version of the language that all of them read. Without `--for`, all known packages are targets:
+  For target packages: with a name for the reasoning field that all of them accept, and in the
+  newest version of the language that all of them read. Without `--for`, all known packages
+  are targets:
     unjinja derive model/ --for transformers,vllm
     unjinja derive model/ --for transformers@5.24
 

@@ -27,7 +27,8 @@ use chat::{Subjects, is_chat_template};
 /// Warn about problems in a chat template or a response template early
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  Problems of a chat template, each with its line, a conversation that shows it, and what to write instead:
+  Problems of a chat template, each with its line, a conversation that shows it, and what to
+  write instead:
     unjinja lint chat_template.jinja
 
   Problems of a response template, each with its place, the reason, and what to do:
@@ -36,7 +37,8 @@ use chat::{Subjects, is_chat_template};
   Checked against the prompts and the ends of turns that the chat template writes:
     unjinja lint response_template.json --chat-template chat_template.jinja
 
-  Both, in a model's folder; a response schema, the older language, is reported if newer readers ignore it:
+  Both, in a model's folder; a response schema, the older language, is reported if newer
+  readers ignore it:
     unjinja lint model/
 
   The templates that the fixtures name, which unjinja.toml says where to find:

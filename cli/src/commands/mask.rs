@@ -40,8 +40,8 @@ use tokens::masked_tokens;
   The same with the ids of tokens and their mask, as trainers take them:
     unjinja mask model/ --jsonl conversations.jsonl --tokens model/tokenizer.json
 
-  The chat template with {% generation %} around what the model writes, for trainers that get the mask
-  from the tokenizer:
+  The chat template with {% generation %} around what the model writes, for trainers that get
+  the mask from the tokenizer:
     unjinja mask chat_template.jinja --tag > training_template.jinja
 
   The same, into the file that the chat template came from:

@@ -69,8 +69,8 @@ const EMPTY: &str = "the output is empty";
   With a response schema, the older language: it reads whole texts, so there are no events:
     unjinja parse -t response_schema.json output.txt
 
-  Strictly, as the chat template and the tools of the request allow it: an unknown tool, or an argument
-  that is missing or of the wrong type, is a fault with its place:
+  Strictly, as the chat template and the tools of the request allow it: an unknown tool, or an
+  argument that is missing or of the wrong type, is a fault with its place:
     unjinja parse --strict -t chat_template.jinja --tools tools.json output.txt
     model | unjinja parse --strict -t model/ --tools tools.json --prefix prompt.txt --events
 
@@ -85,8 +85,8 @@ const EMPTY: &str = "the output is empty";
     unjinja parse -t template.json --jsonl log.jsonl --column text=output \\
       --column prefix=prompt --keep user --no-events -o messages.jsonl
 
-  The same from one Parquet file to another, with the columns id, user, message, error and error_at;
-  messages are JSON texts, and rows that fail are kept, with their error:
+  The same from one Parquet file to another, with the columns id, user, message, error and
+  error_at; messages are JSON texts, and rows that fail are kept, with their error:
     unjinja parse -t template.json --format parquet log.parquet --column text=output \\
       --keep user -o messages.parquet
 

@@ -25,7 +25,8 @@ use crate::printable;
   For an older version of a package:
     unjinja port response_template.json --for transformers@5.20
 
-  What each package accepts, since when, and what it reads differently, with the source of each fact:
+  What each package accepts, since when, and what it reads differently, with the source of
+  each fact:
     unjinja port --list
 
 The reasoning field gets the name that the package uses, defaults that it does not know are left

@@ -24,12 +24,12 @@ use answer::{Answerer, Found};
   With outputs that the chat template itself writes:
     unjinja roundtrip model/
 
-  With outputs of the model, one JSON object per line, each with `messages` (and `tools`) and the `output`
-  that followed; a table of causes is printed at the end:
+  With outputs of the model, one JSON object per line, each with `messages` (and `tools`) and
+  the `output` that followed; a table of causes is printed at the end:
     unjinja roundtrip model/ --jsonl outputs.jsonl > ways.jsonl
 
-  With the first token that differs, and the ids to append to those of the prompt and the output, so
-  that the model continues and nothing it wrote is tokenized again:
+  With the first token that differs, and the ids to append to those of the prompt and the
+  output, so that the model continues and nothing it wrote is tokenized again:
     unjinja roundtrip model/ --jsonl outputs.jsonl --tokens model/tokenizer.json > ways.jsonl
 
 An output is parsed, and its message is appended to the conversation, with what follows: the

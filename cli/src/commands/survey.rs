@@ -42,7 +42,8 @@ const PART_TIME: Duration = Duration::from_secs(1);
   Survey every chat template in a folder and its subfolders:
     unjinja survey models/
 
-  Write the full results as JSON lines, one per source; run the command again to resume an interrupted survey:
+  Write the full results as JSON lines, one per source; run the command again to resume an
+  interrupted survey:
     unjinja survey models/ -o survey.jsonl
 
   Also write one HTML page with each format, its response template and its proof:
