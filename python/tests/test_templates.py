@@ -175,8 +175,9 @@ def test_fixtures_are_found_in_folders(tmp_path):
 
 def test_a_derivation_is_a_template_too(jinja):
     derived = unjinja.derive(jinja)
-    output = derived.template["start_anchor"] + "Hello!"
-    assert unjinja.parse_response(output, derived) == unjinja.parse_response(output, derived.template)
+    message = unjinja.parse_response("Hello!<end>", derived, prefix="")
+    assert message == unjinja.parse_response("Hello!<end>", derived.template, prefix="")
+    assert message["content"] == "Hello!"
 
 
 def test_schemas_are_converted():
