@@ -74,6 +74,21 @@ fn without_templates_those_are_linted_that_the_fixtures_of_the_settings_name() {
         unjinja_lint(&folder, "").matches("2 templates: ").count(),
         1
     );
+    // A model's folder and the configuration in it are one, and have the name by which a pull request knows them.
+    fs::create_dir(folder.join("model")).unwrap();
+    let configuration = format!(
+        r#"{{"chat_template": {}, "response_template": {{"start_anchor": "<a>", "fields": {{"text": {{"close": "<end>"}}}}}}}}"#,
+        unjinja::json::write(&chat.into())
+    );
+    fs::write(folder.join("model/tokenizer_config.json"), configuration).unwrap();
+    let of_model = "response_template: ../model\nchat_template: ../model/tokenizer_config.json";
+    fs::write(folder.join("kept/m.fixture.yaml"), fixture(of_model)).unwrap();
+    let in_all = unjinja_lint(&folder, "--format json");
+    let alone = unjinja_lint(&folder, "model ./model --format json");
+    let named = |printed: &str| printed.matches("\"model/tokenizer_config.json\"").count();
+    assert!(named(&alone) > 0, "{alone}");
+    assert_eq!(named(&in_all), named(&alone), "{in_all}\n{alone}");
+    assert_eq!(alone.matches("./model/").count(), 0, "{alone}");
     // One that can't be read is told, and the others are looked at all the same.
     fs::write(folder.join("kept/d.fixture.yaml"), "cases: []").unwrap();
     let broken = unjinja_lint(&folder, "");

@@ -99,17 +99,16 @@ pub(crate) fn template_of(template: &Bound<'_, PyAny>) -> PyResult<ResponseTempl
         let text = text.to_cow()?;
         return ResponseTemplate::from_json(&text).map_err(fail);
     }
-    // A derivation, or what was ported.
-    if let Ok(derived) = template.getattr("template")
-        && derived.is_instance_of::<PyDict>()
-    {
-        return template_of(&derived);
-    }
+    // A derivation, or what was ported, has one.
+    let inner = template.getattr("template").ok();
+    let inner = inner.filter(|inner| inner.is_instance_of::<PyDict>());
     let value =
-        from_python(template).map_err(|error| match error.is_instance_of::<PyTypeError>(py) {
-            true => ErrorKind::Template
-                .exception(py, format!("a response template: {}", error.value(py))),
-            false => error,
+        from_python(inner.as_ref().unwrap_or(template)).map_err(|error| {
+            match error.is_instance_of::<PyTypeError>(py) {
+                true => ErrorKind::Template
+                    .exception(py, format!("a response template: {}", error.value(py))),
+                false => error,
+            }
         })?;
     recent(&value).map_err(fail)
 }

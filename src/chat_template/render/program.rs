@@ -24,6 +24,8 @@ pub(crate) struct Program {
 /// A tag, something that is printed, or raw text.
 #[derive(Debug, Clone)]
 pub(crate) struct Statement {
+    /// Its number among all of them.
+    pub(crate) number: usize,
     /// Where its expression stands.
     pub(crate) place: Range<usize>,
     /// The number of the block that it stands in.
@@ -31,6 +33,13 @@ pub(crate) struct Statement {
     pub(crate) kind: StatementKind,
     /// What it makes use of.
     uses: Range<usize>,
+}
+
+impl Statement {
+    /// Whether it writes or keeps something.
+    pub(crate) fn makes(&self) -> bool {
+        matches!(self.kind, StatementKind::Print | StatementKind::Set(_))
+    }
 }
 
 /// What a statement does.
@@ -113,6 +122,25 @@ impl Program {
         reader.program
     }
 
+    /// Adds a statement, which makes use of what has been noted since `from`, and returns its number.
+    fn push(
+        &mut self,
+        place: Range<usize>,
+        block: Option<usize>,
+        kind: StatementKind,
+        from: usize,
+    ) -> usize {
+        let number = self.statements.len();
+        self.statements.push(Statement {
+            number,
+            place,
+            block,
+            kind,
+            uses: from..self.uses.len(),
+        });
+        number
+    }
+
     /// What a statement makes use of.
     pub(crate) fn uses_of(&self, statement: &Statement) -> &[Use] {
         &self.uses[statement.uses.clone()]
@@ -130,12 +158,15 @@ impl Program {
 
     /// The statements in a block that a statement opens, however deep.
     pub(crate) fn within(&self, opener: &Statement, branch: usize) -> Vec<&Statement> {
-        let opens = |block: &Block| {
-            block.branch == branch && self.statements[block.opened_by].place == opener.place
+        // They all stand behind it, one after the other.
+        let opening = |statement: &Statement| {
+            let mut around = self.around(statement);
+            around.find(|block| block.opened_by == opener.number)
         };
-        let all = self.statements.iter();
-        all.filter(|statement| self.around(statement).any(opens))
-            .collect()
+        let behind = self.statements[opener.number + 1..].iter();
+        let within = behind.map_while(|statement| Some((statement, opening(statement)?.branch)));
+        let of_branch = within.filter(|(_, its)| *its == branch);
+        of_branch.map(|(statement, _)| statement).collect()
     }
 
     /// The innermost statement whose expression holds a place.
@@ -180,13 +211,7 @@ impl ProgramReader {
         let end = uses.iter().map(|used| used.place.end).max();
         let place = start.map_or(place.start, |start| start.min(place.start))
             ..end.map_or(place.end, |end| end.max(place.end));
-        self.program.statements.push(Statement {
-            place,
-            block,
-            kind,
-            uses: from..self.program.uses.len(),
-        });
-        self.program.statements.len() - 1
+        self.program.push(place, block, kind, from)
     }
 
     fn block(
@@ -311,23 +336,15 @@ impl ProgramReader {
             Stmt::CallBlock(s) => {
                 let from = self.program.uses.len();
                 self.call(&s.call, range(s.call.span()));
-                self.program.statements.push(Statement {
-                    place: range(s.call.span()),
-                    block,
-                    kind: StatementKind::Tag("call"),
-                    uses: from..self.program.uses.len(),
-                });
+                let kind = StatementKind::Tag("call");
+                self.program.push(range(s.call.span()), block, kind, from);
                 self.macro_(range(s.span()), block, "call", &s.macro_decl);
             }
             Stmt::Do(s) => {
                 let from = self.program.uses.len();
                 self.call(&s.call, range(s.call.span()));
-                self.program.statements.push(Statement {
-                    place: range(s.span()),
-                    block,
-                    kind: StatementKind::Tag("do"),
-                    uses: from..self.program.uses.len(),
-                });
+                let kind = StatementKind::Tag("do");
+                self.program.push(range(s.span()), block, kind, from);
             }
             Stmt::Continue(s) => {
                 self.add(range(s.span()), block, StatementKind::Tag("continue"), []);

@@ -21,6 +21,8 @@ const MAX_STEPS: usize = 100_000;
 const MAX_BYTES: usize = 16 << 20;
 /// How deep macros are looked into that call each other.
 const MAX_NESTED: usize = 8;
+/// So often each step is looked at, in the mean. What macros write that write nothing could be looked at without end.
+const MAX_LOOKS: usize = 16;
 /// A value that is longer is not kept.
 const MAX_VALUE: usize = 1 << 16;
 
@@ -100,6 +102,7 @@ impl Steps {
     /// whole of it.
     pub(crate) fn writings(&self, rendered: &str) -> Vec<Writing> {
         let mut writings: Vec<Writing> = Vec::new();
+        let mut looks = self.all.len().saturating_mul(MAX_LOOKS);
         let mut end = 0;
         for (number, step) in self.all.iter().enumerate() {
             if let Act::Wrote(text) = &step.act
@@ -110,7 +113,8 @@ impl Steps {
                 if rendered.get(start..end) != Some(text.as_str()) {
                     return Vec::new();
                 }
-                let parts = self.parts(number, text, 0).map(|(parts, _)| parts);
+                let parts = self.parts(number, text, 0, &mut looks);
+                let parts = parts.map(|(parts, _)| parts);
                 let whole = || {
                     vec![Writing {
                         steps: Vec::new(),
@@ -142,13 +146,20 @@ impl Steps {
     /// ```
     ///
     /// Here the last step wrote what three of one macro wrote, the second of which wrote what one of another did.
-    fn parts(&self, number: usize, text: &str, depth: usize) -> Option<(Vec<Writing>, usize)> {
+    fn parts(
+        &self,
+        number: usize,
+        text: &str,
+        depth: usize,
+        looks: &mut usize,
+    ) -> Option<(Vec<Writing>, usize)> {
         let kept_in = |step: &Step| self.places[step.place].kept_in;
         let mut parts: Vec<Writing> = Vec::new();
         let mut body = None;
         let (mut start, mut at) = (text.len(), number);
         while start > 0 {
             at = at.checked_sub(1)?;
+            *looks = looks.checked_sub(1)?;
             let step = &self.all[at];
             let Act::Wrote(part) = &step.act else {
                 continue;
@@ -159,7 +170,7 @@ impl Steps {
                 continue;
             }
             start = text[..start].strip_suffix(part.as_str())?.len();
-            let nested = (depth < MAX_NESTED).then(|| self.parts(at, part, depth + 1));
+            let nested = (depth < MAX_NESTED).then(|| self.parts(at, part, depth + 1, looks));
             let whole = Writing {
                 steps: Vec::new(),
                 range: 0..part.len(),

@@ -116,10 +116,7 @@ pub(super) fn picking(stage: &Stage<'_>, keys: &[&str]) -> Option<SourceRange> {
         .iter()
         .copied()
         .find(|statement| statement.kind == StatementKind::For);
-    let number = loops.and_then(|loops| {
-        let mut statements = stage.program.statements.iter();
-        statements.position(|statement| statement.place == loops.place)
-    });
+    let number = loops.map(|loops| loops.number);
     let on_turn = stage.program.statements.iter().find(|statement| {
         let within = stage
             .program

@@ -216,21 +216,18 @@ fn no_calls(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
     );
 }
 
-/// A result as most callers hand it over.
-const NAMELESS: &str = "a tool's result that does not name the tool";
-
 fn results(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
-    for (shape, what) in [
-        ("uco", "a tool's result"),
-        ("uco", NAMELESS),
-        ("ucot", "a tool's result that has been answered"),
-        ("upo", "one of two results"),
-        ("ucoco", "the result of an earlier call"),
+    let of = |shape: &str| stage.talk(shape).prompt();
+    for (talk, what) in [
+        (of("uco"), "a tool's result"),
+        (
+            nameless_result(stage, "uco"),
+            "a tool's result that does not name the tool",
+        ),
+        (of("ucot"), "a tool's result that has been answered"),
+        (of("upo"), "one of two results"),
+        (of("ucoco"), "the result of an earlier call"),
     ] {
-        let talk = match what {
-            NAMELESS => nameless_result(stage, shape),
-            _ => stage.talk(shape).prompt(),
-        };
         let Some(text) = stage.text(&talk) else {
             continue;
         };

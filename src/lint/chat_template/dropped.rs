@@ -27,106 +27,39 @@ pub(super) fn lost<'w>(text: &str, words: impl Iterator<Item = &'w Word>) -> Opt
     words.into_iter().find(|word| !text.contains(&word.text))
 }
 
-/// A system's message and a question, with a tool on offer.
-const OFFERED: &str = "su with a tool";
-
 /// Texts of users, systems and the assistant.
 fn messages(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
-    for (shape, kind, role, lint, level) in [
-        (
-            "su",
-            WordKind::System,
-            "system",
-            Lint::MessageDropped,
-            Level::Warning,
-        ),
-        (
-            OFFERED,
-            WordKind::System,
-            "system",
-            Lint::MessageDropped,
-            Level::Warning,
-        ),
-        (
-            "su",
-            WordKind::Question,
-            "user",
-            Lint::MessageDropped,
-            Level::Error,
-        ),
-        (
-            "ur",
-            WordKind::Answer,
-            "assistant",
-            Lint::MessageDropped,
-            Level::Error,
-        ),
-        (
-            "u",
-            WordKind::Question,
-            "user",
-            Lint::MessageDropped,
-            Level::Error,
-        ),
-        (
-            "utu",
-            WordKind::Question,
-            "user",
-            Lint::MessageDropped,
-            Level::Error,
-        ),
-        (
-            "uu",
-            WordKind::Question,
-            "user",
-            Lint::MessageDropped,
-            Level::Note,
-        ),
-        (
-            "ut",
-            WordKind::Answer,
-            "assistant",
-            Lint::MessageDropped,
-            Level::Error,
-        ),
-        (
-            "utu",
-            WordKind::Answer,
-            "assistant",
-            Lint::MessageDropped,
-            Level::Error,
-        ),
-        (
-            "ututu",
-            WordKind::Answer,
-            "assistant",
-            Lint::MessageDropped,
-            Level::Error,
-        ),
+    let (system, question, answer) = (WordKind::System, WordKind::Question, WordKind::Answer);
+    let of = |shape: &str| stage.talk(shape).prompt();
+    let mut offered = of("su");
+    offered.tools = vec![stage.writer.tool(1)];
+    for (talk, kind, level) in [
+        (of("su"), system, Level::Warning),
+        (offered, system, Level::Warning),
+        (of("su"), question, Level::Error),
+        (of("ur"), answer, Level::Error),
+        (of("u"), question, Level::Error),
+        (of("utu"), question, Level::Error),
+        (of("uu"), question, Level::Note),
+        (of("ut"), answer, Level::Error),
+        (of("utu"), answer, Level::Error),
+        (of("ututu"), answer, Level::Error),
     ] {
-        let talk = match shape {
-            OFFERED => {
-                let mut talk = stage.talk("su").prompt();
-                talk.tools = vec![stage.writer.tool(1)];
-                talk
-            }
-            _ => stage.talk(shape).prompt(),
-        };
         let Some(text) = stage.text(&talk) else {
             continue;
         };
         let Some(word) = lost_in_any_letters(&text, talk.words_of(kind)) else {
             continue;
         };
-        let place = lost::dropped(stage, &talk, &word.text, &["content"], role);
-        let whose = match role {
-            "system" => "the system's message",
-            "user" => "a user's message",
-            _ => "an answer",
+        let (role, whose) = match kind {
+            WordKind::System => ("system", "the system's message"),
+            WordKind::Question => ("user", "a user's message"),
+            _ => ("assistant", "an answer"),
         };
+        let place = lost::dropped(stage, &talk, &word.text, &["content"], role);
         report.add(
             Fault::new(
-                lint,
+                Lint::MessageDropped,
                 format!("{whose} is not rendered: {} is missing", word.text),
                 "make sure that each role has a branch that writes `message.content`, and that no condition keeps \
                  messages from it",

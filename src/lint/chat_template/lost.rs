@@ -20,10 +20,7 @@ pub(super) fn dropped(
 ) -> Option<SourceRange> {
     let traced = stage.trace(talk);
     let steps = traced.steps.all();
-    let is_of = |step: &Step| match &step.act {
-        Act::Made(text) | Act::Wrote(text) => text.contains(word),
-        Act::Tested(_) => false,
-    };
+    let is_of = |step: &Step| holds(step, word);
     // Under which names it was kept.
     let kept = steps.iter().filter(|step| is_of(step)).filter_map(|step| {
         let statement = stage.program.at(&traced.steps.place(step))?;
@@ -82,6 +79,14 @@ pub(super) fn dropped(
         })
 }
 
+/// Whether a step made or wrote a text that holds a word.
+fn holds(step: &Step, word: &str) -> bool {
+    match &step.act {
+        Act::Made(text) | Act::Wrote(text) => text.contains(word),
+        Act::Tested(_) => false,
+    }
+}
+
 /// Where a word was lost in what was done with its message.
 fn lost_in(
     run: &Run<'_, '_>,
@@ -102,10 +107,7 @@ fn lost_in(
         return instead;
     }
     let steps = traced.steps.all().iter();
-    let holders = steps.filter(|step| match &step.act {
-        Act::Made(text) | Act::Wrote(text) => text.contains(word),
-        Act::Tested(_) => false,
-    });
+    let holders = steps.filter(|step| holds(step, word));
     let mut holders = holders.filter_map(|step| stage.program.at(&traced.steps.place(step)));
     // It was kept under a name that nothing reads.
     let is_forgotten = |statement: &&Statement| match &statement.kind {
@@ -201,7 +203,9 @@ impl Run<'_, '_> {
 
     /// Whether a statement wrote or kept something that is not all white space.
     fn makes(&self, statement: &Statement) -> bool {
-        makes(statement) && self.reaches(statement) && !is_blank(self.stage, self.traced, statement)
+        statement.makes()
+            && self.reaches(statement)
+            && !is_blank(self.stage, self.traced, statement)
     }
 }
 
@@ -218,9 +222,9 @@ fn ways_of(stage: &Stage<'_>, talk: &Talk, word: &str) -> Option<Ways> {
         talk
     };
     let mut removed = talk.clone();
-    removed
-        .messages
-        .remove(word.message.min(talk.messages.len().saturating_sub(1)));
+    let others = talk.messages.iter().enumerate();
+    let others = others.filter(|(number, _)| *number != word.message);
+    removed.messages = others.map(|(_, message)| message.clone()).collect();
     let pairs = [
         (cut(word.message + 1), cut(word.message)),
         (talk.clone(), removed),
@@ -269,11 +273,6 @@ fn is_in_macro(stage: &Stage<'_>, statement: &Statement) -> bool {
     around.next().is_some_and(|block| block.is_kept)
 }
 
-/// Whether a statement writes or keeps something.
-fn makes(statement: &Statement) -> bool {
-    matches!(statement.kind, StatementKind::Print | StatementKind::Set(_))
-}
-
 /// Whether all that a statement wrote in a run is white space.
 fn is_blank(stage: &Stage<'_>, traced: &Traced, statement: &Statement) -> bool {
     let steps = traced.steps.all().iter();
@@ -307,7 +306,7 @@ fn misnamed(run: &Run<'_, '_>, talk: &Talk) -> Option<SourceRange> {
         _ => false,
     };
     let made = program.statements.iter().filter(|statement| {
-        makes(statement) && in_branch(stage, statement, role) && run.reaches(statement)
+        statement.makes() && in_branch(stage, statement, role) && run.reaches(statement)
     });
     for statement in made {
         let uses = program.uses_of(statement);
@@ -408,10 +407,7 @@ fn barrier(run: &Run<'_, '_>, names: &[&str]) -> Option<SourceRange> {
     } = *run;
     let mut best: Option<([bool; 4], usize, SourceRange)> = None;
     for statement in stage.readers(names) {
-        if !matches!(
-            statement.kind,
-            StatementKind::Print | StatementKind::Set(_) | StatementKind::For
-        ) {
+        if !statement.makes() && statement.kind != StatementKind::For {
             continue;
         }
         let around: Vec<_> = stage.program.around(statement).collect();

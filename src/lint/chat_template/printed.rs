@@ -5,11 +5,11 @@ use crate::analysis::probe::{in_parts, with};
 use crate::chat_template::program::What;
 use crate::json;
 use crate::lint::{Level, Lint};
-use crate::value::{Object, Value, object};
+use crate::value::{Object, Value};
 
 use super::blame::{self, SourceRange};
 use super::stage::Stage;
-use super::talk::{Talk, Writer};
+use super::talk::Talk;
 use super::{Fault, Report};
 
 pub(super) fn check(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
@@ -328,7 +328,7 @@ fn escaped(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
         .messages
         .iter_mut()
         .for_each(|message| *message = in_parts(message));
-    offering.tools = vec![described_with(&stage.writer, SIGNS)];
+    offering.tools = vec![stage.writer.described_tool(1, SIGNS)];
     for talk in talks {
         let Some(text) = stage.text(&talk) else {
             continue;
@@ -396,19 +396,6 @@ fn escaped_by_hand(
             .or_else(|| blame::written(stage, talk, at))?;
         Some((at, escape, place))
     })
-}
-
-/// A tool whose descriptions end with some signs.
-fn described_with(writer: &Writer, signs: &str) -> Value {
-    let word = |stem: &str| format!("{}{signs}", writer.word(stem, 1));
-    let meaning = object! {"type": "string", "description": word("Meaning")};
-    let properties = Object::from_iter([(writer.word("key", 1).as_str(), meaning)]);
-    let function = object! {
-        "name": writer.word("lookup", 1),
-        "description": word("Description"),
-        "parameters": object! {"type": "object", "properties": properties},
-    };
-    object! {"type": "function", "function": function}.into()
 }
 
 /// Arguments and tools that are JSON within a string of JSON.

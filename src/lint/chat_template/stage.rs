@@ -316,14 +316,9 @@ impl<'t> Stage<'t> {
 
     /// Whether names and arguments of calls are read within a block that a statement opens.
     pub(super) fn encloses_calls(&self, statement: &Statement) -> bool {
-        let number = self
-            .program
-            .statements
-            .iter()
-            .position(|other| other.place == statement.place);
         self.readers(&["arguments"]).any(|reader| {
             let mut around = self.program.around(reader);
-            around.any(|block| Some(block.opened_by) == number)
+            around.any(|block| block.opened_by == statement.number)
         })
     }
 

@@ -156,7 +156,13 @@ impl Writer {
 
     /// A tool, which takes a text.
     pub(super) fn tool(&self, number: usize) -> Value {
-        let meaning = object! {"type": "string", "description": self.word("Meaning", number)};
+        self.described_tool(number, "")
+    }
+
+    /// The same with descriptions that end with some signs.
+    pub(super) fn described_tool(&self, number: usize, signs: &str) -> Value {
+        let described = |stem: &str| format!("{}{signs}", self.word(stem, number));
+        let meaning = object! {"type": "string", "description": described("Meaning")};
         let key = self.word("key", number);
         let properties = Object::from_iter([(key.as_str(), meaning)]);
         let parameters = object! {
@@ -166,7 +172,7 @@ impl Writer {
         };
         let function = object! {
             "name": self.word("lookup", number),
-            "description": self.word("Description", number),
+            "description": described("Description"),
             "parameters": parameters,
         };
         object! {"type": "function", "function": function}.into()

@@ -2,7 +2,7 @@
 
 use crate::analysis::probe::with;
 use crate::chat_template::REASONING_KEYS;
-use crate::chat_template::program::{StatementKind, What};
+use crate::chat_template::program::What;
 use crate::lint::{Level, Lint};
 use crate::markers::{is_marker, pieces};
 use crate::value::{Value, object};
@@ -201,10 +201,8 @@ fn thoughts(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
 
 /// Thoughts that are written from under a key that nobody hands over.
 fn under_another_name(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
-    let written =
-        stage.program.statements.iter().filter(|statement| {
-            matches!(statement.kind, StatementKind::Print | StatementKind::Set(_))
-        });
+    let statements = stage.program.statements.iter();
+    let written = statements.filter(|statement| statement.makes());
     let mut uses = written.flat_map(|statement| stage.program.uses_of(statement));
     let speaks = |name: &str| {
         ["think", "thought", "reason"]
