@@ -243,7 +243,13 @@ fn around_calls(calls: &CallParts<'_>) -> Vec<String> {
     // All that opens a call may be named at once, as `<tool>read_tide<args>`.
     let whole = filled(&calls.open).trim().to_owned();
     let whole = (markers::markers(&whole).count() > 1).then_some(whole);
-    parts.chain(whole).collect()
+    // So may what opens a list of them, as `<calls>[`.
+    let list = [&calls.section_open, &calls.open].map(|text| text.trim());
+    let list = list
+        .into_iter()
+        .find(|text| calls.is_array() && markers::is_marker(text))
+        .map(|marker| format!("{marker}["));
+    parts.chain(whole).chain(list).collect()
 }
 
 /// What is mentioned of a text of the format: its markers, or words and signs that are none, as `CALL:`.

@@ -17,21 +17,6 @@ pub(super) fn samples(findings: &Findings, rendered: &[Sample]) -> Vec<Sample> {
     let Some(answer) = answer.filter(|sample| sample.origin == Origin::Rendered) else {
         return samples;
     };
-    let mut put = |name, before: &str, turn: AssistantTurn| {
-        let output = match turn.content {
-            Some(_) => format!("{before}{}", answer.output),
-            None => answer.output.replacen(ANSWER, before, 1),
-        };
-        samples.push(Sample {
-            name,
-            output,
-            written: turn.clone(),
-            intended: turn,
-            tail: String::new(),
-            origin: Origin::Synthetic,
-            ..answer.clone()
-        });
-    };
     // What the chat template writes by itself need not be made up.
     let thinks = rendered
         .iter()
@@ -40,17 +25,48 @@ pub(super) fn samples(findings: &Findings, rendered: &[Sample]) -> Vec<Sample> {
         && let Some(open) = &shape.open
     {
         let close = shape.close.as_deref().unwrap_or_default();
-        let thought = format!("{open}\n{THOUGHT}\n{close}\n\n");
-        if !answer.prefix.ends_with(&thought) {
-            let turn = AssistantTurn::content(ANSWER).with_reasoning(THOUGHT);
-            put("a thought and an answer, made up", &thought, turn);
-        }
+        samples.extend(thought_and_answer(answer, open, close));
     }
     if let Some(call) = findings.calls.as_ref().and_then(unseen_call) {
         let turn = AssistantTurn::calls([tide_call()]);
-        put("a call, made up", &call, turn);
+        let output = answer.output.replacen(ANSWER, &call, 1);
+        samples.push(made_up("a call, made up", answer, output, turn));
     }
     samples
+}
+
+/// An answer with a thought before it, where the prompt lets the model think.
+fn thought_and_answer(answer: &Sample, open: &str, close: &str) -> Option<Sample> {
+    let turn = AssistantTurn::content(ANSWER).with_reasoning(THOUGHT);
+    let name = "a thought and an answer, made up";
+    let thought = format!("{THOUGHT}\n{close}\n\n{}", answer.output);
+    let closed = answer.prefilled.rfind(close.trim());
+    let Some(closed) = closed.filter(|_| !close.trim().is_empty()) else {
+        let output = format!("{open}\n{thought}");
+        return Some(made_up(name, answer, output, turn));
+    };
+    // Behind `<think></think>` of the prompt, which switches thinking off, no model thinks: the prompt that lets it
+    // think ends before `</think>`. Where nothing opens the thought there, nobody knows how it begins.
+    let begun = &answer.prefilled[..closed];
+    let cut = answer.prefilled.len() - closed;
+    begun.contains(open.trim()).then(|| Sample {
+        prefix: answer.prefix[..answer.prefix.len() - cut].to_owned(),
+        prefilled: begun.to_owned(),
+        ..made_up(name, answer, thought, turn)
+    })
+}
+
+/// A sample that the chat template does not write, behind the same prompt as another.
+fn made_up(name: &'static str, like: &Sample, output: String, turn: AssistantTurn) -> Sample {
+    Sample {
+        name,
+        output,
+        written: turn.clone(),
+        intended: turn,
+        tail: String::new(),
+        origin: Origin::Synthetic,
+        ..like.clone()
+    }
 }
 
 /// A call as findings have it, if it was never seen.

@@ -101,6 +101,9 @@ fn literals<'a>(calls: &'a CallParts<'_>) -> impl Iterator<Item = &'a str> {
     calls.open.split(is_slot).filter(|text| !text.is_empty())
 }
 
+/// How a list of calls in JSON begins: with a call, or it has none.
+pub(super) const JSON_LIST_START: &str = "\\[\\s*[\\{\\]]";
+
 /// Words that open calls do so where JSON follows them: `toolbox[…]` is a call, and `toolbox.open()` is none.
 /// The expression for how it begins, if nothing but words, and perhaps a name, opens a call.
 pub(super) fn json_behind_words(calls: &CallParts<'_>) -> Option<&'static str> {
@@ -112,7 +115,7 @@ pub(super) fn json_behind_words(calls: &CallParts<'_>) -> Option<&'static str> {
     let is_said = letters.next().is_some() && texts().all(is_words);
     match calls.is_array() {
         _ if !is_said || calls.dialect().is_none() => None,
-        true => Some("\\[\\s*[\\{\\]]"),
+        true => Some(JSON_LIST_START),
         false => Some("\\{"),
     }
 }

@@ -6,7 +6,7 @@ use crate::derive::regex::{any_of, before_any_of, ignoring_space};
 use crate::markers::{self, is_slot, unlikely_in_prose};
 
 use super::arguments::{key_class, whole_key};
-use super::call_texts::{is_named_behind, split_last_marker};
+use super::call_texts::{JSON_LIST_START, is_named_behind, split_last_marker};
 use super::drafter::Drafter;
 
 /// The other ways of opening and closing one field.
@@ -334,7 +334,12 @@ impl Drafter<'_> {
     fn follows_opener(&self, calls: &CallParts<'_>) -> Option<String> {
         // `<call> opens a call` only speaks of one: behind a real opener stands a bracket.
         if calls.dialect().is_some() || calls.is_array() {
-            let bracket = if calls.is_array() { "\\[" } else { "\\{" };
+            // An array begins with a call: `Write <calls>[ first` only speaks of one.
+            let bracket = match (calls.is_array(), calls.keys()) {
+                (true, Some(_)) => JSON_LIST_START,
+                (true, None) => "\\[",
+                (false, _) => "\\{",
+            };
             return Some(before_any_of([bracket]));
         }
         let arguments = calls.single_arguments()?;
