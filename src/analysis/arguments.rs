@@ -412,6 +412,15 @@ mod tests {
                 "<do {{ f.name }}>EACH<{{ k }}>{{ '<q>' + v + '<q>' if v is string else v | tojson }}</>DONE</do>",
                 "call(`<do` ` ` NAME `>` argument(`<` KEY `>` VALUE[string between `<q>` and `<q>`; integer, number, boolean, null, array, object as JSON] `</>`)* `</do>`)+",
             ),
+            (
+                "<do {{ f.name }}>SORTED<arg {{ k }}>{{ v }}</arg>{{ ', ' if not loop.last }}DONE</do>",
+                "call(`<do` ` ` NAME `>` argument(`<arg` ` ` KEY `>` V `</arg>`)(…`,` ` `)* `</do>`)+",
+            ),
+            // A line break that a call without arguments has as well belongs to the call.
+            (
+                "<do {{ f.name }}>\nEACH<arg {{ k }}>{{ v }}</arg>\n{% else %}none\nDONE</do>",
+                "call((`<do` ` ` NAME `>` `⏎` argument(`<arg` ` ` KEY `>` V `</arg>`)(…`⏎`)* `⏎` `</do>` | `<do` ` ` NAME `>` `⏎` `none` `⏎` `</do>`))+",
+            ),
             // What stands around a value may be another text for each type.
             (
                 "<do {{ f.name }}>EACH<{{ v | string | length }} {{ k }}>{{ v }}</>DONE</do>",

@@ -140,6 +140,8 @@ mod tests {
             // No plain value stands for a token, and nobody can give a key of a message.
             ("{{ m.content + eos_token }}", ""),
             ("{{ m.content + m.name }}", ""),
+            // Nothing is gained where the next variable is one that no value helps with.
+            ("{{ m.content + one }}{{ two.a.b }}", ""),
             // What helps with no value is not assumed to be the last that was tried.
             ("{{ m.content + suffix }}{{ suffix.a.b.c }}", ""),
         ] {

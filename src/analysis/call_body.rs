@@ -181,6 +181,8 @@ mod tests {
                 &Dialect::default(),
                 false,
             ),
+            ("{name: N, arguments: ", &python, false),
+            ("{'name': \"N\", 'arguments': ", &python, false),
             // The name stands elsewhere.
             ("{\"arguments\": ", &python, false),
         ] {
@@ -249,6 +251,11 @@ mod tests {
             (
                 "EACH<do>{{ f }}</do>DONE",
                 "call(`<do>` {name: string(NAME), arguments: ARGUMENTS<strings between `'` and `'`, literals as in Python>}<strings between `'` and `'`, literals as in Python> `</do>`)+",
+            ),
+            // Of an object the arguments are as in Python, and the name is as in JSON: each is read by itself.
+            (
+                "EACH<do>{\"name\": \"{{ f.name }}\", \"arguments\": {{ dict(f.arguments) }}}</do>DONE",
+                "call(`<do>{\"name\": \"` NAME `\", \"arguments\":` ` ` ARGUMENTS<strings between `'` and `'`, literals as in Python> `}</do>`)+",
             ),
             // One list holds all calls, or each has one of its own.
             (

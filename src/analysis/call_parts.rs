@@ -390,7 +390,28 @@ mod tests {
                  {{ ', ' if not loop.last }}{% endfor %}){{ ']' if loop.last else ', ' }}",
                 "first \"\", key behind \"\", value behind \"=\", up to \"\", in Python, as JSON, list, list of Python",
             ),
+            // `:=` makes no list of Python's, `:` no call, and a text without quotes ends nowhere.
+            (
+                "{{ '[' if loop.first }}{{ f.name }}({% for k, v in f.arguments.items() %}{{ k }}:={{ v | tojson }}\
+                 {{ ', ' if not loop.last }}{% endfor %}){{ ']' if loop.last else ', ' }}",
+                "first \"\", key behind \"\", value behind \":=\", up to \"\", in Python, as JSON, list",
+            ),
+            (
+                "{{ f.name }}({% for k, v in f.arguments.items() %}{{ k }}: {{ v | tojson }}\
+                 {{ ', ' if not loop.last }}{% endfor %});",
+                "first \"\", key behind \"\", value behind \": \", up to \"\", as JSON",
+            ),
+            (
+                "{{ f.name }}({% for k, v in f.arguments.items() %}{{ k }}={{ v }}\
+                 {{ ', ' if not loop.last }}{% endfor %});",
+                "first \"\", key behind \"\", value behind \"=\", up to \"\"",
+            ),
             // It has the arguments of Python, and not its bracket.
+            (
+                "<{{ f.name }} {% for k, v in f.arguments.items() %}{{ k }}={{ v | tojson }}\
+                 {{ ' ' if not loop.last }}{% endfor %}>",
+                "first \"<\", key behind \"\", value behind \"=\", up to \"\", as JSON",
+            ),
             (
                 "<{{ f.name }}{% for k, v in f.arguments.items() %} {{ k }}={{ v | tojson }}{% endfor %}/>",
                 "first \"<\", key behind \" \", value behind \"=\", up to \"\", as JSON",

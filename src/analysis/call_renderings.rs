@@ -319,6 +319,7 @@ mod tests {
             ("<call_0>", "<call_0><call_1>", "call_"),
             ("<do1><by1>", "<do1><by1><do2><by1>", "do"),
             ("<call_0>", "<call_0><call_0>", ""),
+            ("<call_0>", "<call_1><call_2>", ""),
             ("<call_0>", "<call_0><call_5>", ""),
             ("<h1><h2>", "<h1><h2><h3>", ""),
             // A number by itself has no word to be known by.

@@ -375,6 +375,24 @@ mod tests {
                  boolean, null, array, object as JSON])* `⏎` `</do>` | `<do>` NAME `⏎` `args: none` `⏎` `</do>`))+"
                     .to_owned(),
             ),
+            // Without arguments nothing of a call is left, and that is no way to write one.
+            (
+                "{{ m.content }}EACH<do>{% if c.function.arguments %}{{ c.function.name }}\
+                 {{ c.function.arguments | tojson }}{% endif %}</do>DONE",
+                "call(`<do>` NAME ARGUMENTS `</do>`)+".to_owned(),
+            ),
+            // What closes a thought opens calls as well.
+            (
+                "{% if m.reasoning_content %}<m>{{ m.reasoning_content }}%%%{% endif %}{{ m.content }}\
+                 EACH%%%{{ c.function | tojson }}%%%\nDONE",
+                "call(`%%%` {name: string(NAME), arguments: ARGUMENTS} `%%%`)(…`⏎`)+ `⏎`".to_owned(),
+            ),
+            // The template has words of its own where no text is given.
+            (
+                "{{ m.content or 'Something has to be done.' }}EACH{{ '\nDo: ' }}{{ c.function.name }}\
+                 {{ c.function.arguments | tojson }}DONE",
+                "`⏎` call(`Do:` ` ` NAME ARGUMENTS)(…`⏎`)+".to_owned(),
+            ),
             // Calls without their names are none.
             ("{{ m.content }}EACH<do>{{ c.function.arguments | tojson }}</do>DONE", String::new()),
             ("{{ m.content }}", String::new()),

@@ -239,6 +239,12 @@ mod tests {
                  {{ m.content }}{% if m.reasoning_content %}</say>{% endif %}",
                 "bare, beside reasoning <say> </say>",
             ),
+            // Each part of a turn has the header of the turn.
+            (
+                "{% if m.reasoning_content %}think {{ m.reasoning_content }}<over><assistant>{% endif %}\
+                 say {{ m.content }}",
+                "say  <end> <over>",
+            ),
             // What closes the thought stands beside it, and is the thought's.
             (
                 "{% if m.reasoning_content %}<t>{{ m.reasoning_content }}</t>{% endif %}{{ m.content }}",

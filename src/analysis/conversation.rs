@@ -253,6 +253,8 @@ mod tests {
         for (content, expected) in [
             ("{{ m.content | tojson }}", true),
             ("{'content': {{ m.content | string | tojson }}}", true),
+            // As Python prints it.
+            ("{{ [m.content] }}", true),
             ("{{ m.content }}", false),
             ("{{ m.content }} {{ m.content | tojson }}", false),
             ("{{ m.content | upper }}", false),

@@ -265,6 +265,12 @@ mod tests {
             let value: Value = value.parse().expect("it is JSON");
             assert_eq!(defines(&value, &tool), expected, "{value}");
         }
+        // Without parameters, the name alone tells.
+        let bare: Value = r#"{"function": {"name": "f"}}"#.parse().expect("it is JSON");
+        for (value, expected) in [(r#"{"name": "f"}"#, true), ("{}", false)] {
+            let value: Value = value.parse().expect("it is JSON");
+            assert_eq!(defines(&value, &bare), expected, "{value}");
+        }
     }
 
     #[test]

@@ -465,6 +465,51 @@ mod tests {
     }
 
     #[test]
+    fn calls_begin_and_end_with_whole_words() {
+        let arguments = "{{ c.function.arguments | tojson }}";
+        for (each, expected) in [
+            // Nothing closes the last value.
+            (
+                "\ndo {{ c.function.name }}{% for k, v in c.function.arguments.items() %} --{{ k }}={{ v }}{% endfor %}",
+                &["CONTENT, `<end>`", "CALLS, `<end>`"][..],
+            ),
+            // What stands before the first name is no part of it.
+            (
+                "{{ 'do:' if loop.first }}{{ c.function.name }}(ARGUMENTS)\n",
+                &["CONTENT, `<end>`", "`do:` CALLS `⏎`, `<end>`"],
+            ),
+        ] {
+            let each = each.replace("ARGUMENTS", arguments);
+            let jinja = format!(
+                "{{% for c in m.tool_calls %}}{each}{{% endfor %}}{{{{ m.content if not m.tool_calls }}}}"
+            );
+            let format = Format::of(&template(&jinja), &RenderInput::default());
+            let ways = format.expect("it renders a question").ways;
+            let ways: Vec<String> = ways.iter().map(ToString::to_string).collect();
+            assert_eq!(ways, expected, "{each}");
+        }
+    }
+
+    #[test]
+    fn a_turn_ends_before_the_next_one_begins() {
+        const ASKED: &str = "{% if add_generation_prompt %}<bot>{% endif %}";
+        for (end, prompt, expected) in [
+            ("<end>", ASKED, "CONTENT, `<end>`"),
+            ("<end>{{ '\\n' }}", ASKED, "CONTENT, `<end>` `⏎`"),
+            // The header of the next turn is written whether or not a prompt is asked for.
+            ("<end>{{ '\\n' }}", "<bot>", "CONTENT, `<end>`"),
+        ] {
+            let jinja = format!(
+                "{{% for m in messages %}}{{{{ '<bot>' if m.role == 'assistant' else '<user>' }}}}\
+                 {{{{ m.content }}}}{end}{{% endfor %}}{prompt}"
+            );
+            let format = Format::of(&ChatTemplate::from_jinja(jinja), &RenderInput::default());
+            let ways = format.expect("it renders a question").ways;
+            assert_eq!(ways[0].to_string(), expected, "{end} {prompt}");
+        }
+    }
+
+    #[test]
     fn what_no_rendering_shows_is_added_and_marked() {
         for (assistant, prompt, tokens, expected) in [
             // Only prompts begin it: a thought stands before what is said.
@@ -485,6 +530,16 @@ mod tests {
                 &[
                     "`<mull></mull>` CONTENT, `<end>`",
                     "`<mull>` `⏎` REASONING `⏎` `</mull>` CONTENT, `<end>` (begun by prompts, never rendered)",
+                ],
+            ),
+            // What opens the thought stands before each text as well.
+            (
+                "<mull>C",
+                "{% if think %}<mull>{% endif %}",
+                "",
+                &[
+                    "`<mull>` CONTENT, `<end>`",
+                    "`<mull>` `⏎` REASONING `⏎` `</mull>` `⏎` CONTENT, `<end>` (begun by prompts, never rendered)",
                 ],
             ),
             // Names of tokens tell of calls, which stand alone or behind a text.

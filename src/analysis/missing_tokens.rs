@@ -163,6 +163,11 @@ mod tests {
                 "{{ bos_token if loop.first and m.role == 'user' }}{{ m.content }}<end>",
                 "",
             ),
+            // The next message cuts it off, and it ends turns.
+            (
+                "{{ m.content }}{{ eos_token if m.role == 'assistant' and not loop.last }}",
+                "eos_token",
+            ),
             // The template has a text of its own for it, but nothing is no text.
             ("{{ m.content }}{{ eos_token or '</s>' }}", ""),
             ("{{ m.content }}{{ eos_token or '' }}", "eos_token"),
@@ -171,13 +176,18 @@ mod tests {
             ("{{ m.content }}<end>", ""),
         ] {
             let jinja = format!(
-                "{{% for m in messages %}}<{{{{ m.role }}}}>{turn}{{% endfor %}}\
-                 {{% if add_generation_prompt %}}<assistant>{{% endif %}}"
+                "{{% for m in messages %}}{{{{ m.role }}}}: {turn}{{% endfor %}}\
+                 {{% if add_generation_prompt %}}assistant: {{% endif %}}"
             );
-            let template = ChatTemplate::from_jinja(jinja);
+            let mut template = ChatTemplate::from_jinja(jinja);
             let missing = crate::analysis::tests::found(&template).missing_tokens;
             let names: Vec<&str> = missing.iter().map(|token| token.name.as_str()).collect();
             assert_eq!(names.join(" "), expected, "{turn}");
+            // None is missed that is known.
+            template.eos_token = Some("</s>".to_owned());
+            let missing = crate::analysis::tests::found(&template).missing_tokens;
+            let mut names = missing.iter().map(|token| token.name.as_str());
+            assert!(names.all(|name| name != "eos_token"), "{turn}");
         }
     }
 }

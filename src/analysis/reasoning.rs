@@ -304,6 +304,19 @@ mod tests {
                 "",
                 "<m> </m> last past",
             ),
+            // What closes it is what stands behind it before texts and before calls.
+            (
+                "{% if T %}Mull: T Enough. {% endif %}{% if m.tool_calls %}{{ m.tool_calls | tojson }}\
+                 {% else %}{% if T %}So: {% endif %}C{% endif %}",
+                "",
+                "Mull:  Enough. last past",
+            ),
+            // It is written only where thinking is on.
+            (
+                "{% if T and think %}<m>T</m>{% endif %}C",
+                "{% if not think %}<m></m>{% endif %}",
+                "<m> </m> last past closed",
+            ),
             // It stands behind what was said; what closes the text is no part of its opener.
             (
                 "<say>C</say>{% if T %}<m>T</m>{% endif %}",

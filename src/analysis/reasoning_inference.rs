@@ -269,7 +269,8 @@ mod tests {
                 "</m>",
                 false,
             ),
-            ("{{ m.content[-9:] }}", "</m>", false),
+            ("{{ m.content[-12:] }}", "</m>", false),
+            ("{{ m.content if '</m>' not in m.content }}", "</m>", false),
         ] {
             let found = asked(&template(assistant), |prober| cuts_off(prober, marker));
             assert_eq!(found, expected, "{assistant} {marker}");
@@ -296,6 +297,12 @@ mod tests {
             // No name belongs to it, and the template cuts content off there.
             (cuts("</so>"), "<mull>", "<mull> </so>"),
             (cuts("Enough."), "Mull:", "Mull: Enough."),
+            // Of several, the one that says that something ends.
+            (
+                "{{ m.content.split('<a>')[-1].split('<stop>')[-1] }}".to_owned(),
+                "<mull>",
+                "<mull> <stop>",
+            ),
             // What closes it is made up, but not for a token whose name does not say that it thinks.
             ("{{ m.content }}".to_owned(), "<mull>", "<mull> </mull>"),
             ("{{ m.content }}".to_owned(), "<|mull|>", ""),

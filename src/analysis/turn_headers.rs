@@ -566,6 +566,7 @@ mod tests {
                 6,
                 ["<end>\n<bot>", "<end>\n<bot>"],
             ),
+            (["<bot>", "<tag>"], 6, ["<bot>", "<tag>"]),
             // What they share ends the message before.
             (
                 ["<end>\n<m>", "<end>\n<a>"],
@@ -626,6 +627,7 @@ mod tests {
             ("\n[bot]", "[bot]", "\n  [bot] Yes.", " Yes."),
             ("<bot>", "<bot>", "<tag>Yes.", "<tag>Yes."),
             ("", "", "<tag>Yes.", "<tag>Yes."),
+            ("", "<bot>", "<bot>Yes.", "Yes."),
         ] {
             let headers = TurnHeaders(vec![header(in_conversation, in_prompt)]);
             let (situation, mode) = (PrecedingMessages::Question, ThinkingMode::On);
@@ -653,6 +655,31 @@ mod tests {
             );
             let headers = found(&ChatTemplate::from_jinja(jinja)).turn.headers;
             assert_eq!(headers.join("|"), expected, "{turn} {prompt}");
+        }
+    }
+
+    #[test]
+    fn where_a_prompt_says_more_before_and_behind_its_header_it_is_that_of_another_mode() {
+        for (thinking, expected) in [
+            ("Think hard.<bot><m>", "<bot>"),
+            ("<bot><m>", "<bot>"),
+            // It has nothing of the header.
+            ("Think hard.<m>", ""),
+        ] {
+            let jinja = format!(
+                "{{% for m in messages %}}{{{{ '<bot>' if m.role == 'assistant' else '<user>' }}}}\
+                 {{{{ m.content }}}}{{% endfor %}}{{% if add_generation_prompt %}}\
+                 {{% if think %}}{thinking}{{% else %}}<bot>{{% endif %}}{{% endif %}}"
+            );
+            let template = ChatTemplate::from_jinja(jinja);
+            let found = crate::analysis::tests::asked(&template, |prober| {
+                let word = prober.word("content");
+                let turns = [AssistantTurn::content(&word)];
+                let headers = TurnHeaders::of(prober, &turns, &word);
+                let header = headers.header(PrecedingMessages::Question, ThinkingMode::On);
+                header.to_owned()
+            });
+            assert_eq!(found, expected, "{thinking}");
         }
     }
 }

@@ -707,6 +707,12 @@ mod tests {
                 "<say>{{ m.content or '' }}</say>EACH{{ f | tojson }}DONE",
                 "",
             ),
+            // What opens the call is another text then than it is beside a text.
+            (
+                "{% if m.content is not none %}<say>{{ m.content }}</say><do>{% endif %}\
+                 EACH{{ f.name }} {{ f.arguments | tojson }}DONE",
+                "",
+            ),
             // A line break less is no reason to ask otherwise.
             (
                 "{% if m.content is not none %}\n{{ m.content }}{% endif %}EACH{{ f | tojson }}DONE",

@@ -142,6 +142,7 @@ mod tests {
                 "{% set mull = mull | default(true) %}{{ q }}{% if mull %}<m>{% endif %}",
                 "mull: <m>  <m>",
             ),
+            ("{% set mull = mull | default(true) %}{{ q }}<bot>", ""),
             // Nothing that is given changes what a template sets.
             (
                 "{% set mull = true %}{{ q }}{% if mull %}<m>{% endif %}",

@@ -584,12 +584,25 @@ mod tests {
             (
                 "## {{ f.name }}\n{{ f.description }}\n{{ f.parameters | tojson }}\n",
                 "## see\nLooks.\n{\"type\": \"object\", \"properties\": {\"at\": {\"type\": \"string\"}}}\n",
-                "see(at)",
+                "see(at?)",
             ),
             (
                 "def {{ f.name }}({% for k in f.parameters.properties %}{{ k }}{{ ', ' if not loop.last }}{% endfor %}): {{ f.description }}\n",
                 "def see(at, on): Looks.\ndef hear(): Listens.\n",
                 "see(at, on), hear()",
+            ),
+            (
+                "def {{ f.name }}({% for k in f.parameters.properties %}{{ k }}\
+                 {{ '?' if k not in (f.parameters.required or []) }}{{ ', ' if not loop.last }}{% endfor %}): {{ f.description }}\n",
+                "def see(at?, on): Looks.\n",
+                "see(at?, on)",
+            ),
+            // The list of those that are required is left out where none is.
+            (
+                "def {{ f.name }}({{ f.parameters.properties | join(', ') }}){% if f.parameters.required %} \
+                 needs {{ f.parameters.required | join(' and ') }}{% endif %}: {{ f.description }}\n",
+                "def see(at, on) needs at: Looks.\ndef hear(to): Listens.\n",
+                "see(at, on?), hear(to?)",
             ),
             // It is written otherwise.
             (
@@ -611,10 +624,18 @@ mod tests {
             let shown = tools.iter().map(|tool| {
                 let name = tool.pointer("/function/name").and_then(Value::as_str);
                 let properties = tool.pointer("/function/parameters/properties");
+                let required = tool.pointer("/function/parameters/required");
+                let required = required.and_then(Value::as_array).unwrap_or_default();
+                let is_required = |key: &str| {
+                    let mut names = required.iter();
+                    names.any(|name| name.as_str() == Some(key))
+                };
                 let keys = properties.and_then(Value::as_object).map(|properties| {
-                    let keys = properties
-                        .keys()
-                        .map(|key| key.to_string_lossy().into_owned());
+                    let keys = properties.keys().map(|key| {
+                        let key = key.to_string_lossy().into_owned();
+                        let sign = if is_required(&key) { "" } else { "?" };
+                        key + sign
+                    });
                     format!("({})", keys.collect::<Vec<_>>().join(", "))
                 });
                 name.unwrap_or_default().to_owned() + &keys.unwrap_or_default()

@@ -282,10 +282,13 @@ mod tests {
 
     /// Two tools with a parameter each, all strings, whose words are `zq0` and so on: the tool's name and description, and
     /// those of its parameter.
-    fn definition() -> Definition {
+    fn definition(is_described: bool) -> Definition {
         let kinds = Kinds::all();
-        let text = kinds.parameters.iter().position(|kind| kind.is_reference());
-        let parameter = Defined::of(text.expect("there is one"), Vec::new());
+        let mut parameters = kinds.parameters.iter();
+        let text = parameters.position(|kind| kind.is_reference());
+        // Behind the described one stands the same without a description.
+        let text = text.expect("there is one") + usize::from(!is_described);
+        let parameter = Defined::of(text, Vec::new());
         let tool = Defined::of(0, vec![parameter]);
         let words: Vec<String> = (0..8).map(|number| format!("zq{number}")).collect();
         let definition = kinds.definition(&[tool.clone(), tool], &words);
@@ -313,8 +316,6 @@ mod tests {
                 false,
                 Some(r#"[1] Slot(Name), [1] Json(["parameters", "required"])"#),
             ),
-            // Both parameters have it: it is of the one whose name stands before.
-            (r#"zq2 "string""#, false, Some("[0, 0] Slot(Name)")),
             (
                 "zq0 {&#34;type&#34;: 1} zq4",
                 true,
@@ -330,12 +331,27 @@ mod tests {
             ("{\"a\": 1} [x] zq0", false, Some("[0] Slot(Name)")),
             ("", false, Some("")),
         ] {
-            let found = definition().written(text, "zq", is_escaped).map(|parts| {
-                let parts = parts.iter();
-                let parts = parts.map(|part| format!("{:?} {:?}", part.path, part.piece));
-                parts.collect::<Vec<_>>().join(", ")
-            });
+            let found = definition(true)
+                .written(text, "zq", is_escaped)
+                .map(|parts| {
+                    let parts = parts.iter();
+                    let parts = parts.map(|part| format!("{:?} {:?}", part.path, part.piece));
+                    parts.collect::<Vec<_>>().join(", ")
+                });
             assert_eq!(found.as_deref(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn of_equal_values_the_nearest_is_meant() {
+        for (text, expected) in [
+            (r#"zq2 {"type": "string"}"#, [0, 0]),
+            (r#"zq6 {"type": "string"}"#, [1, 0]),
+            (r#"zq4 {"type": "string"}"#, [1, 0]),
+        ] {
+            let parts = definition(false).written(text, "zq", false);
+            let parts = parts.expect("all is understood");
+            assert_eq!(parts[1].path, expected, "{text}");
         }
     }
 

@@ -238,6 +238,11 @@ mod tests {
         ] {
             assert_eq!(format.begun_by(prompt), expected, "{prompt:?}");
         }
+        // No turn that was rendered begins as prompts do.
+        let format = self::format(&[("C", "<end>")]);
+        for (prompt, expected) in [("\n<m>", "\n<m>"), ("<n>", "")] {
+            assert_eq!(format.begun_by(prompt), expected, "{prompt:?}");
+        }
     }
 
     #[test]

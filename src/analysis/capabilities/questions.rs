@@ -415,6 +415,11 @@ mod tests {
                 "rendered",
             ),
             (
+                Topic::ToolCalls,
+                "X{{ raise_exception('ids!') if c.id | length == 9 }}{% endfor %}",
+                "dropped",
+            ),
+            (
                 Topic::ParallelCalls,
                 "X{{ c.function | tojson }}{% endfor %}",
                 "rendered",

@@ -459,6 +459,17 @@ mod tests {
                 ),
                 r#"`p` is taken for {"type":"string"}, and could as well be {"type":"number"}"#,
             ),
+            // The list of those that are required tells which of them it is.
+            (
+                Draft {
+                    json: vec![(vec!["required".to_owned()], vec![Value::from("p")].into())],
+                    ..with(vec![named("p", &[text - 2, text + 4])], named("f", &[1]))
+                },
+                Some(
+                    r#"{"name": "f", "parameters": {"type": "object", "properties": {"p": {"type": "number"}}, "required": ["p"]}, "required": ["p"]}"#,
+                ),
+                "",
+            ),
             (
                 Draft {
                     name: None,
