@@ -4,7 +4,7 @@ use crate::analysis::probe::{Probe, Prober, Tools, call, message, result, tool, 
 use crate::analysis::variables::Variable;
 use crate::chat_template::REASONING_KEYS;
 use crate::json;
-use crate::markers::{boundary, common_prefix};
+use crate::markers::common_prefix;
 use crate::value::{Value, object};
 
 /// Who speaks after the assistant.
@@ -112,12 +112,11 @@ pub(super) fn find(prober: &Prober<'_>, variables: &[Variable]) -> Vec<PrefixKep
 }
 
 fn departure(messages: Vec<Value>, before: &str, after: &str) -> Option<Departure> {
+    // In whole pieces, so that what is shown begins where a marker does: `<end>` tells more than `nd>`.
     let shared = common_prefix(before, after);
     if shared == before.len() {
         return None;
     }
-    // From where a marker begins: `<end>` tells more than `nd>`.
-    let shared = boundary(before, shared);
     let shown = |text: &str| text[shared..].chars().take(SHOWN).collect();
     Some(Departure {
         messages: messages.into(),
