@@ -586,10 +586,11 @@ mod tests {
                 "## see\nLooks.\n{\"type\": \"object\", \"properties\": {\"at\": {\"type\": \"string\"}}}\n",
                 "see(at?)",
             ),
+            // Nothing shows which of them are required.
             (
                 "def {{ f.name }}({% for k in f.parameters.properties %}{{ k }}{{ ', ' if not loop.last }}{% endfor %}): {{ f.description }}\n",
                 "def see(at, on): Looks.\ndef hear(): Listens.\n",
-                "see(at, on), hear()",
+                "see(at?, on?), hear()",
             ),
             (
                 "def {{ f.name }}({% for k in f.parameters.properties %}{{ k }}\
