@@ -231,7 +231,7 @@ mod tests {
             (format!("[\"user\"] {F} {{}} {G}"), vec!["T", "T"]),
             (format!("[{G}, {F}]"), vec![]),
             (format!("[{F}]"), vec![]),
-            (format!("{F}"), vec![]),
+            (F.to_owned(), vec![]),
             ("f, g".to_owned(), vec![]),
         ] {
             let found = values_in(&text, 0, &Definitions::default(), &tools());

@@ -82,7 +82,8 @@ mod tests {
 
     #[test]
     fn what_is_seldom_so_is_said_only_if_it_is() {
-        let changes: [(&str, fn(&mut Findings)); 5] = [
+        type Change = fn(&mut Findings);
+        let changes: [(&str, Change); 5] = [
             ("/is_silent", |found| found.is_silent = true),
             ("/turn/next_header", |found| {
                 found.turn.next_header = Some("<bot>".to_owned())
