@@ -168,7 +168,7 @@ fn with_parts(value: &Value, words: &CallWords, dialect: &Dialect) -> Node {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::tests::calls;
+    use crate::analysis::tests::{calls, words};
 
     #[test]
     fn a_name_in_quotes_of_json_is_not_read_with_arguments_in_others() {
@@ -193,12 +193,7 @@ mod tests {
 
     #[test]
     fn values_of_a_call_become_its_parts() {
-        let words = CallWords {
-            names: ["fa".to_owned(), "fb".to_owned()],
-            keys: ["ka".to_owned(), "kb".to_owned()],
-            values: ["va".to_owned(), "vb".to_owned()],
-            number: 77,
-        };
+        let words = words();
         for (value, expected) in [
             (r#"{"ka": "va"}"#, "ARGUMENTS"),
             (

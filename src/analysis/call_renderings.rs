@@ -312,6 +312,7 @@ fn without_numbers(text: &str, numbered: &[String]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::analysis::tests::words;
 
     #[test]
     fn words_with_numbers_that_count_on_from_one_call_to_two_are_numbered() {
@@ -363,12 +364,7 @@ mod tests {
 
     #[test]
     fn names_ids_and_keys_behind_values_become_slots() {
-        let words = CallWords {
-            names: ["fa".to_owned(), "fb".to_owned()],
-            keys: ["ka".to_owned(), "kb".to_owned()],
-            values: ["va".to_owned(), "vb".to_owned()],
-            number: 77,
-        };
+        let words = words();
         let nine = IdShape::Nine;
         for (text, id_shape, expected) in [
             ("<fa ka=va></fa>", nine, "<N ka=va></N>"),

@@ -173,6 +173,7 @@ fn quoted_keys(text: &str) -> Vec<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::analysis::call_probe::probe_tools;
     use crate::analysis::tests::asked;
     use crate::chat_template::ChatTemplate;
 
@@ -298,7 +299,7 @@ mod tests {
             );
             let tokens: Vec<String> = tokens.iter().map(|token| (*token).to_owned()).collect();
             let shape = asked(&ChatTemplate::from_jinja(jinja.as_str()), |prober| {
-                let tools = crate::analysis::call_probe::probe_tools(prober);
+                let tools = probe_tools(prober);
                 calls(prober, tools, "", &tokens)
             });
             let shape = shape.map_or_else(String::new, |shape| shape.node.to_string());

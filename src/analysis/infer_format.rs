@@ -423,6 +423,7 @@ mod tests {
 
     #[test]
     fn turns_are_lined_up_as_rows_of_texts_and_slots() {
+        // `T` stands for the thought, `C` for what is said, and `X` for calls.
         for (assistant, expected) in [
             ("C", &["CONTENT, `<end>`"][..]),
             (

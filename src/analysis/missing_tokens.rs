@@ -130,6 +130,7 @@ fn has_stand_in(text: &str, with: &str, token: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::analysis::tests::found;
     use crate::chat_template::ChatTemplate;
 
     #[test]
@@ -180,12 +181,12 @@ mod tests {
                  {{% if add_generation_prompt %}}assistant: {{% endif %}}"
             );
             let mut template = ChatTemplate::from_jinja(jinja);
-            let missing = crate::analysis::tests::found(&template).missing_tokens;
+            let missing = found(&template).missing_tokens;
             let names: Vec<&str> = missing.iter().map(|token| token.name.as_str()).collect();
             assert_eq!(names.join(" "), expected, "{turn}");
             // None is missed that is known.
             template.eos_token = Some("</s>".to_owned());
-            let missing = crate::analysis::tests::found(&template).missing_tokens;
+            let missing = found(&template).missing_tokens;
             let mut names = missing.iter().map(|token| token.name.as_str());
             assert!(names.all(|name| name != "eos_token"), "{turn}");
         }

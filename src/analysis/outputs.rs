@@ -319,15 +319,7 @@ fn whole_call(value: &Value) -> Option<ToolCall> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn words() -> CallWords {
-        CallWords {
-            names: ["fa".to_owned(), "fb".to_owned()],
-            keys: ["ka".to_owned(), "kb".to_owned()],
-            values: ["va".to_owned(), "vb".to_owned()],
-            number: 77,
-        }
-    }
+    use crate::analysis::tests::{asked, template, words};
 
     fn call(name: &str, arguments: &str) -> ToolCall {
         let arguments: Value = arguments.parse().expect("it is JSON");
@@ -437,7 +429,7 @@ mod tests {
 
     #[test]
     fn reasoning_shows_by_a_known_thought_or_by_the_name_of_its_markers() {
-        let template = crate::analysis::tests::template("{{ m.content }}");
+        let template = template("{{ m.content }}");
         for (output, expected) in [
             (
                 r#"{"output": "<think>Hm.</think>Yes."}"#,
@@ -470,8 +462,7 @@ mod tests {
         ] {
             let value = output.parse().expect("it is JSON");
             let outputs = [ModelOutput::from_value(&value).expect("it is an output")];
-            let markers =
-                crate::analysis::tests::asked(&template, |prober| reasoning(prober, &outputs));
+            let markers = asked(&template, |prober| reasoning(prober, &outputs));
             let found = markers.map(|markers| {
                 let text = |marker: Option<String>| marker.unwrap_or_default();
                 (text(markers.open), text(markers.close))

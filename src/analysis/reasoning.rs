@@ -283,6 +283,7 @@ mod tests {
     #[test]
     fn reasoning_is_found_between_its_markers_wherever_it_stands() {
         const THOUGHT: &str = "{{ m.reasoning_content }}";
+        // `T` stands for the thought, `C` for what is said, and `>|` for a thought that nothing closes.
         for (assistant, prompt, expected) in [
             ("<m>T</m>C", "", "<m> </m> last past"),
             ("{% if T %}<m>T</m>{% endif %}C", "", "<m> </m> last past"),

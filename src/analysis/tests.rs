@@ -3,6 +3,7 @@
 use crate::chat_template::{ChatTemplate, RenderInput};
 use crate::format::shown;
 
+use super::call_probe::CallWords;
 use super::findings::Findings;
 use super::turn_prober::TurnProber;
 
@@ -36,4 +37,14 @@ pub(super) fn calls(assistant: &str) -> String {
             .replace("`` ", "")
             .replace(" ``", "")
     })
+}
+
+/// Words for calls that are written by hand.
+pub(super) fn words() -> CallWords {
+    CallWords {
+        names: ["fa", "fb"].map(str::to_owned),
+        keys: ["ka", "kb"].map(str::to_owned),
+        values: ["va", "vb"].map(str::to_owned),
+        number: 77,
+    }
 }

@@ -477,7 +477,7 @@ fn own_header(prober: &TurnProber<'_>, header: &TurnHeader) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::tests::found;
+    use crate::analysis::tests::{asked, found};
     use crate::chat_template::ChatTemplate;
 
     fn header(in_conversation: &str, in_prompt: &str) -> TurnHeader {
@@ -672,7 +672,7 @@ mod tests {
                  {{% if think %}}{thinking}{{% else %}}<bot>{{% endif %}}{{% endif %}}"
             );
             let template = ChatTemplate::from_jinja(jinja);
-            let found = crate::analysis::tests::asked(&template, |prober| {
+            let found = asked(&template, |prober| {
                 let word = prober.word("content");
                 let turns = [AssistantTurn::content(&word)];
                 let headers = TurnHeaders::of(prober, &turns, &word);

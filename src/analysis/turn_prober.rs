@@ -615,7 +615,7 @@ impl<'t> TurnProber<'t> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::call_probe::CallProbe;
+    use crate::analysis::call_probe::{CallProbe, probe_tools};
     use crate::analysis::tests::{asked, template};
 
     #[test]
@@ -655,7 +655,7 @@ mod tests {
         ] {
             let jinja = format!("<user>{{{{ messages[0].content }}}}{behind}");
             let tail = asked(&ChatTemplate::from_jinja(jinja), |prober| {
-                let offered = super::super::call_probe::probe_tools(prober);
+                let offered = probe_tools(prober);
                 prober.offer(offered);
                 let turn = prober.prompt(PrecedingMessages::Question, ThinkingMode::Unset);
                 turn.expect("it renders").tail().to_owned()

@@ -359,6 +359,7 @@ fn in_dialect(value: &Value, dialect: &Dialect, signs: [&str; 2]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::analysis::tests::words;
 
     fn quoted(open: &str, close: &str) -> Dialect {
         Dialect {
@@ -374,80 +375,69 @@ mod tests {
             ..Dialect::default()
         };
         let json = |dialect| Some(ValueWriting::Json(dialect));
-        for (kind, between, after_key, start, expected) in [
+        // The value stands between `^` and `^`.
+        for (kind, between, marked, expected) in [
             (
                 ValueType::Integer,
                 ">",
-                ">918273645</k>",
-                1,
+                ">^918273645^</k>",
                 json(Dialect::default()),
             ),
             (
                 ValueType::Boolean,
                 ">",
-                ">True</k>",
-                1,
+                ">^True^</k>",
                 Some(ValueWriting::Python),
             ),
             (
                 ValueType::Array,
                 "=",
-                "=[\"zqa\",true]",
-                1,
+                "=^[\"zqa\",true]^",
                 json(Dialect::default()),
             ),
             (
                 ValueType::Array,
                 "=",
-                "=['zqa', True]",
-                1,
+                "=^['zqa', True]^",
                 Some(ValueWriting::Python),
             ),
             // Quotes as in JSON and literals as in Python.
-            (ValueType::Array, "=", "=[\"zqa\", True]", 1, json(literals)),
+            (ValueType::Array, "=", "=^[\"zqa\", True]^", json(literals)),
             (
                 ValueType::Array,
                 "=<q>",
-                "=[<q>zqa<q>, true]",
-                1,
+                "=^[<q>zqa<q>, true]^",
                 json(quoted("<q>", "<q>")),
             ),
             // What stands before a value may name its type; quotes of texts are no sign of theirs.
             (
                 ValueType::Null,
                 ">",
-                " type=null>null</k>",
-                11,
+                " type=null>^null^</k>",
                 json(Dialect::default()),
             ),
             (
                 ValueType::Null,
                 ": \"",
-                ": null}",
-                2,
+                ": ^null^}",
                 json(Dialect::default()),
             ),
             (
                 ValueType::Null,
                 ">",
-                ">null</k type=null>",
-                1,
+                ">^null^</k type=null>",
                 json(Dialect::default()),
             ),
-            (ValueType::Boolean, ">", ">yes</k>", 0, None),
+            (ValueType::Boolean, ">", ">yes</k>", None),
         ] {
             let value = sample(kind).expect("it is no text");
             let dialect = quoted("<q>", "<q>");
-            let found = plain_form(&value, Some(&dialect), between, after_key);
-            let expected = expected.map(|writing| {
-                let writes = after_key[start..].find(['<', '}']);
-                let length = match kind {
-                    ValueType::Array => after_key.len() - start,
-                    _ => writes.unwrap_or(after_key.len() - start),
-                };
-                (start..start + length, writing)
-            });
-            assert_eq!(found, expected, "{after_key}");
+            let found = plain_form(&value, Some(&dialect), between, &marked.replace('^', ""));
+            let start = marked.find('^').unwrap_or(0);
+            // The second `^` stands one behind the end of the value, since the first was there as well.
+            let end = marked.rfind('^').map_or(0, |end| end - 1);
+            let expected = expected.map(|writing| (start..end, writing));
+            assert_eq!(found, expected, "{marked}");
         }
         // It stands far behind, in another part of the turn.
         let far = format!(">{}true", " ".repeat(LONGEST));
@@ -456,12 +446,7 @@ mod tests {
 
     /// How texts are written by something that writes a value.
     fn form(plain: &ValueWriting, write: impl Fn(&Value) -> Option<String>) -> String {
-        let words = CallWords {
-            names: ["fa".to_owned(), "fb".to_owned()],
-            keys: ["ka".to_owned(), "kb".to_owned()],
-            values: ["va".to_owned(), "vb".to_owned()],
-            number: 77,
-        };
+        let words = words();
         let found = text_form(&words, plain, &|value| write(&value));
         found.map_or("nothing".to_owned(), |(between, writing)| {
             format!("{between} {writing:?}")
@@ -550,12 +535,7 @@ mod tests {
 
     #[test]
     fn one_argument_is_taken_out_of_its_call() {
-        let words = CallWords {
-            names: ["fa".to_owned(), "fb".to_owned()],
-            keys: ["ka".to_owned(), "kb".to_owned()],
-            values: ["va".to_owned(), "vb".to_owned()],
-            number: 77,
-        };
+        let words = words();
         let close = format!("</{KEY_SLOT}>");
         for (before, behind, expected) in [
             ("<f><", "</ka></f>", Some(("<".to_owned(), close.clone()))),
