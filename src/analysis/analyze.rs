@@ -177,3 +177,52 @@ fn call_shape(
         ),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::analysis::tests::{found, template};
+
+    #[test]
+    fn calls_are_found_or_told_why_not() {
+        for (assistant, tokens, expected) in [
+            (
+                "{{ m.content }}{{ m.tool_calls | tojson if m.tool_calls }}",
+                "",
+                "seen",
+            ),
+            // The template's own words come before hints.
+            (
+                "{{ m.content }}{{ raise_exception('no calls!') if m.tool_calls }}",
+                "",
+                "none: no calls!",
+            ),
+            // They are rendered, and their name comes out nowhere that is understood.
+            (
+                "{{ m.content }}{% for c in m.tool_calls %}{{ c.function.arguments | tojson }}\
+                 {{ c.function.name | upper }}{{ c.function.name[:4] }}{% endfor %}",
+                "",
+                "none",
+            ),
+            (
+                "{{ m.content }}{% for c in m.tool_calls %}{{ c.function.name | list | join('-') }}\
+                 {{ c.function.name }}{{ c.function.arguments.values() | list }}{{ c.function.arguments.keys() | list }}{% endfor %}",
+                "<call>",
+                "none: calls are rendered, but not in a way that is understood",
+            ),
+            ("{{ m.content }}", "<call>", "guessed"),
+            ("{{ m.content }}", "", "none"),
+        ] {
+            let mut template = template(assistant);
+            template
+                .special_tokens
+                .extend((!tokens.is_empty()).then(|| tokens.to_owned()));
+            let findings = found(&template);
+            let found = match (findings.calls, findings.calls_refused) {
+                (Some(calls), None) => calls.certainty.key().to_owned(),
+                (None, None) => "none".to_owned(),
+                (_, Some(why)) => format!("none: {why}"),
+            };
+            assert_eq!(found, expected, "{assistant}");
+        }
+    }
+}

@@ -296,3 +296,148 @@ fn after_name(text: &str) -> &str {
     let name = text.rfind(NAME_SLOT);
     &text[name.map_or(0, |at| at + NAME_SLOT.len_utf8())..]
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::tests::calls;
+
+    fn quoting(quote: &str) -> Quoting {
+        Quoting {
+            open: quote.to_owned(),
+            close: quote.to_owned(),
+            keys: true,
+            python_literals: false,
+            is_python_call: false,
+        }
+    }
+
+    #[test]
+    fn the_object_of_arguments_reaches_from_brace_to_brace() {
+        for (quote, text, expected) in [
+            ("\"", r#"f{"k": "v"}"#, Some(r#"{"k": "v"}"#)),
+            ("\"", "f{\n  \"k\": \"v\"\n}", Some("{\n  \"k\": \"v\"\n}")),
+            ("'", "f{'k': 'v'}", Some("{'k': 'v'}")),
+            ("<q>", "f{<q>k<q>: <q>v<q>}", Some("{<q>k<q>: <q>v<q>}")),
+            ("<q>", "f{k:<q>v<q>}", Some("{k:<q>v<q>}")),
+            // The object stands in a string, whose quotes belong to it.
+            (
+                "\\\"",
+                r#"{"a": "{\"k\": \"v\"}"}"#,
+                Some(r#""{\"k\": \"v\"}""#),
+            ),
+            ("\"", r#"f("k": "v")"#, None),
+            ("\"", r#"f{"k": "v""#, None),
+            ("'", r#"f{"k": "v"}"#, None),
+        ] {
+            let span = ArgumentSpan::find(text, "k", "v").expect("it has an argument");
+            let range = quoting(quote).object_range(text, &span);
+            assert_eq!(range.map(|range| &text[range]), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn quotes_of_json_make_json_also_in_strings() {
+        for (quote, expected) in [("\"", true), ("\\\"", true), ("'", false), ("<q>", false)] {
+            assert_eq!(quoting(quote).dialect().is_json(), expected, "{quote}");
+        }
+    }
+
+    #[test]
+    fn objects_and_lists_around_arguments_come_with_the_outermost_first() {
+        for (text, expected) in [
+            (
+                r#"[{"a": {"k": 1}}]"#,
+                &[r#"[{"a": {"k": 1}}]"#, r#"{"a": {"k": 1}}"#][..],
+            ),
+            // What stands beside them is not around them.
+            (r#"{"b": [1]}{"k": 1}"#, &[]),
+            (r#"{so {"k": 1}}"#, &[]),
+        ] {
+            let start = text.rfind('{').expect("it is there");
+            let inner = start..start + r#"{"k": 1}"#.len();
+            let found = quoting("\"").containers(text, &inner);
+            let found: Vec<&str> = found.into_iter().map(|(range, _)| &text[range]).collect();
+            assert_eq!(found, expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn arguments_stand_behind_the_last_name() {
+        for (text, expected) in [("<f=N><a=", "><a="), ("N N(", "("), ("<a=", "<a=")] {
+            let text = text.replace('N', &NAME_SLOT.to_string());
+            assert_eq!(after_name(&text), expected, "{text}");
+        }
+    }
+
+    /// How values are written without a filter, and with `tojson`.
+    const PLAIN: &str = "VALUE[string as it is; integer, number as JSON; \
+                         boolean, null, array, object as in Python]";
+    const JSON: &str = "VALUE[string, integer, number, boolean, null, array, object as JSON]";
+
+    #[test]
+    fn arguments_are_found_between_markers_of_their_own() {
+        for (each, expected) in [
+            (
+                "<do {{ f.name }}>EACH<arg {{ k }}>{{ v }}</arg>DONE</do>",
+                "call(`<do` ` ` NAME `>` argument(`<arg` ` ` KEY `>` V `</arg>`)* `</do>`)+",
+            ),
+            (
+                "<do {{ f.name }}>\nEACH<arg {{ k }}>{{ v }}</arg>\nDONE</do>",
+                "call(`<do` ` ` NAME `>` argument(`⏎` `<arg` ` ` KEY `>` V `</arg>`)* `⏎` `</do>`)+",
+            ),
+            (
+                "<do {{ f.name }}>\nEACH{{ k }}: {{ v | tojson }}\nDONE</do>",
+                "call(`<do` ` ` NAME `>` argument(`⏎` KEY `:` ` ` J)* `⏎` `</do>`)+",
+            ),
+            (
+                "<{{ f.name }}>EACH<{{ k }}>{{ v }}</{{ k }}>DONE</{{ f.name }}>",
+                "call(`<` NAME `>` argument(`<` KEY `>` V `</` KEY `>`)* `</` NAME `>`)+",
+            ),
+            // A quote closes what stands before it, and opens no argument.
+            (
+                "<do name=\"{{ f.name }}\"EACH {{ k }}=\"{{ v }}\"DONE/>",
+                "call(`<do name=\"` NAME `\"` argument(` ` KEY `=\"` V `\"`)* `/>`)+",
+            ),
+            // Which comes first makes no difference.
+            (
+                "<do {{ f.name }}>SORTED<arg {{ k }}>{{ v }}</arg>DONE</do>",
+                "call(`<do` ` ` NAME `>` argument(`<arg` ` ` KEY `>` V `</arg>`)* `</do>`)+",
+            ),
+            (
+                "{{ f.name }}(EACH{{ k }}={{ v | tojson }}{{ ', ' if not loop.last }}DONE)\n",
+                "call(NAME `(` argument(KEY `=` J)(…`,` ` `)* `)`)(…`⏎`)+ `⏎`",
+            ),
+            (
+                "<do {{ f.name }}>EACH<{{ k }}>{{ '<q>' + v + '<q>' if v is string else v | tojson }}</>DONE</do>",
+                "call(`<do` ` ` NAME `>` argument(`<` KEY `>` VALUE[string between `<q>` and `<q>`; integer, number, boolean, null, array, object as JSON] `</>`)* `</do>`)+",
+            ),
+            (
+                "<do {{ f.name }}>SORTED<arg {{ k }}>{{ v }}</arg>{{ ', ' if not loop.last }}DONE</do>",
+                "call(`<do` ` ` NAME `>` argument(`<arg` ` ` KEY `>` V `</arg>`)(…`,` ` `)* `</do>`)+",
+            ),
+            // A line break that a call without arguments has as well belongs to the call.
+            (
+                "<do {{ f.name }}>\nEACH<arg {{ k }}>{{ v }}</arg>\n{% else %}none\nDONE</do>",
+                "call((`<do` ` ` NAME `>` `⏎` argument(`<arg` ` ` KEY `>` V `</arg>`)(…`⏎`)* `⏎` `</do>` | `<do` ` ` NAME `>` `⏎` `none` `⏎` `</do>`))+",
+            ),
+            // What stands around a value may be another text for each type.
+            (
+                "<do {{ f.name }}>EACH<{{ v | string | length }} {{ k }}>{{ v }}</>DONE</do>",
+                "call(`<do` ` ` NAME `>` argument((`<10` ` ` KEY `>` VALUE[string as it is] `</>` | `<9` ` ` KEY `>` VALUE[integer as JSON] `</>` | `<7` ` ` KEY `>` VALUE[number as JSON] `</>` | `<4` ` ` KEY `>` VALUE[boolean, null as in Python] `</>` | `<13` ` ` KEY `>` VALUE[array, object as in Python] `</>`))* `</do>`)+",
+            ),
+        ] {
+            let jinja = each.replace("EACH", "{% for k, v in f.arguments.items() %}");
+            let jinja = jinja.replace(
+                "SORTED",
+                "{% for k, v in f.arguments | dictsort(reverse=true) %}",
+            );
+            let jinja = jinja.replace("DONE", "{% endfor %}");
+            let jinja = format!(
+                "{{{{ m.content }}}}{{% for c in m.tool_calls %}}{{% set f = c.function %}}{jinja}{{% endfor %}}"
+            );
+            let found = calls(&jinja).replace(PLAIN, "V").replace(JSON, "J");
+            assert_eq!(found, expected, "{each}");
+        }
+    }
+}

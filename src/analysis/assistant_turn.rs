@@ -120,3 +120,47 @@ impl ToolCall {
         object! {"type": "function", "function": function}.into()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_empty_in_a_message_is_not_said() {
+        for (message, expected) in [
+            (r#"{"content": "Yes."}"#, r#"{"content": "Yes."}"#),
+            // White space around a text makes no other text, and none by itself.
+            (r#"{"content": "\nYes. "}"#, r#"{"content": "Yes."}"#),
+            (r#"{"content": " \n", "thinking": ""}"#, "{}"),
+            (r#"{"content": null, "tool_calls": []}"#, "{}"),
+            (r#"{"content": [{"text": "Yes."}]}"#, "{}"),
+            // The first field that holds anything counts.
+            (
+                r#"{"thinking": " ", "reasoning": "Hm.", "mulling": "No."}"#,
+                r#"{"thinking": "Hm."}"#,
+            ),
+            (r#"{"mulling": "Hm."}"#, "{}"),
+            (
+                r#"{"tool_calls": [{"id": "1", "function": {"name": "f", "arguments": {"a": 1}}}]}"#,
+                r#"{"tool_calls": [{"type": "function", "function": {"name": "f", "arguments": {"a": 1}}}]}"#,
+            ),
+            // Arguments as text are the same call; what is no object has none.
+            (
+                r#"{"tool_calls": [{"function": {"name": "f", "arguments": "{\"a\": 1}"}}]}"#,
+                r#"{"tool_calls": [{"type": "function", "function": {"name": "f", "arguments": {"a": 1}}}]}"#,
+            ),
+            (
+                r#"{"tool_calls": [{"function": {"name": "f", "arguments": "[1]"}}, {"function": {"name": "g"}}]}"#,
+                r#"{"tool_calls": [{"type": "function", "function": {"name": "f", "arguments": {}}}, {"type": "function", "function": {"name": "g", "arguments": {}}}]}"#,
+            ),
+        ] {
+            let message: Value = message.parse().expect("it is JSON");
+            let turn = message
+                .as_object()
+                .map(|message| AssistantTurn::from_message(message, &["thinking", "reasoning"]));
+            let said = turn.expect("it is an object").to_message("thinking");
+            let expected: Value = expected.parse().expect("it is JSON");
+            assert_eq!(Value::from(said), expected, "{message}");
+        }
+    }
+}

@@ -115,3 +115,42 @@ fn needed(names: &[String], answer: &Result<String, RenderError>) -> Option<Stri
     // `m.name` is undefined as well, and no variable that anybody could give.
     (is_variable && !undefined.ends_with("_token")).then(|| undefined.to_owned())
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::analysis::tests::{found, template};
+
+    #[test]
+    fn the_first_plain_value_is_assumed_with_which_a_template_goes_on() {
+        for (assistant, expected) in [
+            ("{{ m.content + suffix }}", "suffix=\"\""),
+            ("{{ m.content * (2 - brief) }}", "brief=false"),
+            ("{{ m.content }}{{ extras.a }}", "extras=false"),
+            (
+                "{{ m.content }}{{ n + 1 }}{{ raise_exception('no number') if n is not integer }}",
+                "n=0",
+            ),
+            ("{{ m.content }}{{ notes + ['x'] }}", "notes=[]"),
+            ("{{ m.content }}{{ options.items() }}", "options={}"),
+            // One at a time: the second is missed only where the first is there.
+            ("{{ m.content + one + two }}", "one=\"\", two=\"\""),
+            // Nothing is assumed that a template does without, or sets itself.
+            ("{{ m.content }}{{ suffix }}", ""),
+            ("{% set suffix = 'x' %}{{ m.content + suffix }}", ""),
+            // No plain value stands for a token, and nobody can give a key of a message.
+            ("{{ m.content + eos_token }}", ""),
+            ("{{ m.content + m.name }}", ""),
+            // Nothing is gained where the next variable is one that no value helps with.
+            ("{{ m.content + one }}{{ two.a.b }}", ""),
+            // What helps with no value is not assumed to be the last that was tried.
+            ("{{ m.content + suffix }}{{ suffix.a.b.c }}", ""),
+        ] {
+            let assumed = found(&template(assistant)).assumed;
+            let assumed = assumed
+                .iter()
+                .map(|one| format!("{}={}", one.name, one.value));
+            let assumed: Vec<String> = assumed.collect();
+            assert_eq!(assumed.join(", "), expected, "{assistant}");
+        }
+    }
+}

@@ -164,3 +164,127 @@ fn with_parts(value: &Value, words: &CallWords, dialect: &Dialect) -> Node {
         other => Node::Constant(other.clone()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::tests::{calls, words};
+
+    #[test]
+    fn a_name_in_quotes_of_json_is_not_read_with_arguments_in_others() {
+        let python = Dialect::python();
+        for (ahead, dialect, expected) in [
+            ("{\"name\": \"N\", \"arguments\": ", &python, true),
+            ("{'name': 'N', 'arguments': ", &python, false),
+            (
+                "{\"name\": \"N\", \"arguments\": ",
+                &Dialect::default(),
+                false,
+            ),
+            ("{name: N, arguments: ", &python, false),
+            ("{'name': \"N\", 'arguments': ", &python, false),
+            // The name stands elsewhere.
+            ("{\"arguments\": ", &python, false),
+        ] {
+            let ahead = ahead.replace('N', &NAME_SLOT.to_string());
+            assert_eq!(has_other_quotes(&ahead, dialect), expected, "{ahead}");
+        }
+    }
+
+    #[test]
+    fn values_of_a_call_become_its_parts() {
+        let words = words();
+        for (value, expected) in [
+            (r#"{"ka": "va"}"#, "ARGUMENTS"),
+            (
+                r#"{"f": "N", "a": {"ka": "va"}}"#,
+                "{f: string(NAME), a: ARGUMENTS}",
+            ),
+            (r#"{"a": "{\"ka\": \"va\"}"}"#, "{a: string(ARGUMENTS)}"),
+            (
+                r#"{"id": "functions.N:0"}"#,
+                "{id: string(`functions.` NAME `:` INDEX)}",
+            ),
+            // It counts calls, and such a number as these does not.
+            (
+                r#"{"index": 0, "version": 7}"#,
+                "{index: INDEX, version: 7}",
+            ),
+            (
+                r#"{"type": "function", "x": null}"#,
+                "{type: \"function\", x: null}",
+            ),
+        ] {
+            let json = value.replace('N', &NAME_SLOT.to_string());
+            let json: Value = json.parse().expect("it is JSON");
+            let found = with_parts(&json, &words, &Dialect::default());
+            assert_eq!(found.to_string(), expected, "{value}");
+        }
+    }
+
+    #[test]
+    fn a_call_is_an_object_or_a_list_of_them_or_has_its_name_before_its_arguments() {
+        for (assistant, expected) in [
+            // The outermost object is the call.
+            (
+                "EACH<do>{{ c | tojson }}</do>DONE",
+                "call(`<do>` {id: string(ID), type: \"function\", function: {name: string(NAME), arguments: ARGUMENTS}} `</do>`)+",
+            ),
+            (
+                "EACH<do>{{ c.function | tojson }}</do>DONE",
+                "call(`<do>` {name: string(NAME), arguments: ARGUMENTS} `</do>`)+",
+            ),
+            (
+                "EACH<do>{{ f.name }}{{ f.arguments | tojson }}</do>DONE",
+                "call(`<do>` NAME ARGUMENTS `</do>`)+",
+            ),
+            // Given as a text, arguments are JSON as the rest of the call is.
+            (
+                "EACH<do>{\"name\": \"{{ f.name }}\", \"arguments\": {{ f.arguments }}}</do>DONE",
+                "call(`<do>` {name: string(NAME), arguments: ARGUMENTS} `</do>`)+",
+            ),
+            (
+                "EACH<do>{{ f }}</do>DONE",
+                "call(`<do>` {name: string(NAME), arguments: ARGUMENTS<strings between `'` and `'`, literals as in Python>}<strings between `'` and `'`, literals as in Python> `</do>`)+",
+            ),
+            // Of an object the arguments are as in Python, and the name is as in JSON: each is read by itself.
+            (
+                "EACH<do>{\"name\": \"{{ f.name }}\", \"arguments\": {{ dict(f.arguments) }}}</do>DONE",
+                "call(`<do>{\"name\": \"` NAME `\", \"arguments\":` ` ` ARGUMENTS<strings between `'` and `'`, literals as in Python> `}</do>`)+",
+            ),
+            // One list holds all calls, or each has one of its own.
+            (
+                "{% if m.tool_calls %}<do>[EACH{{ ', ' if not loop.first }}{{ f | tojson }}DONE]{% endif %}",
+                "`<do>` [call({name: string(NAME), arguments: ARGUMENTS})+]",
+            ),
+            (
+                "EACH<do>[{{ f | tojson }}]</do>DONE",
+                "call(`<do>[` {name: string(NAME), arguments: ARGUMENTS} `]</do>`)+",
+            ),
+            // A call of Python; and keys without quotes are read as such where no blank stands before them.
+            (
+                "EACH{{ f.name }}({% for k, v in f.arguments.items() %}{{ k }}={{ v | tojson }}{{ ', ' if not loop.last }}{% endfor %})\nDONE",
+                "call(NAME `(` argument(KEY `=` VALUE[string, integer, number, boolean, null, array, object as JSON])(…`,` ` `)* `)`)(…`⏎`)+ `⏎`",
+            ),
+            (
+                "EACH{{ f.name }}({{ '{' }}{% for k, v in f.arguments.items() %}{{ k }}: {{ v | tojson }}{{ ', ' if not loop.last }}{% endfor %}{{ '}' }})\nDONE",
+                "call(NAME `({` argument(KEY `:` ` ` VALUE[string, integer, number, boolean, null, array, object as JSON])(…`,` ` `)* `})`)(…`⏎`)+ `⏎`",
+            ),
+            (
+                "EACH{{ f.name }}({{ '{' }}{% for k, v in f.arguments.items() %}{{ k }}: {{ v | tojson }}{{ ',' if not loop.last }}{% endfor %}{{ '}' }})\nDONE",
+                "call(NAME `(` ARGUMENTS<keys without quotes> `)`)(…`⏎`)+ `⏎`",
+            ),
+        ] {
+            let jinja = assistant.replace(
+                "EACH",
+                "{% for c in m.tool_calls %}{% set f = c.function %}",
+            );
+            let jinja = jinja.replace("DONE", "{% endfor %}");
+            assert_eq!(
+                calls(&format!("{{{{ m.content }}}}{jinja}")),
+                expected,
+                "{assistant}"
+            );
+        }
+    }
+}

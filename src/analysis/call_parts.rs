@@ -313,3 +313,115 @@ impl SingleArguments<'_> {
         self.open().is_empty() && self.close().is_empty() && is_assigned && has_quotes
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::tests::{found, template};
+
+    /// What is read off the calls of a template: a line for each part that it has.
+    fn parts(each: &str) -> String {
+        let jinja = format!(
+            "{{{{ m.content }}}}{{% for c in m.tool_calls %}}{{% set f = c.function %}}{each}{{% endfor %}}"
+        );
+        let findings = found(&template(&jinja));
+        let parts = findings.call_parts().expect("there are calls");
+        let mut all = vec![format!("first {:?}", parts.first_text())];
+        if let Some(keys) = parts.keys() {
+            all.push(format!("name {}", keys.name.join(".")));
+            all.push(format!("arguments {}", keys.arguments.join(".")));
+            all.extend(keys.arguments_as_text.then(|| "as text".to_owned()));
+            all.extend(keys.id.map(|id| format!("id {}", id.join("."))));
+            all.extend(keys.first_text.map(|text| format!("is {text}")));
+        }
+        if let Some(arguments) = parts.single_arguments() {
+            all.push(format!("key behind {:?}", arguments.open()));
+            all.push(format!("value behind {:?}", arguments.between.join("|")));
+            all.push(format!(
+                "up to {:?}",
+                arguments.close().replace(KEY_SLOT, "KEY")
+            ));
+            all.extend(arguments.in_python.then(|| "in Python".to_owned()));
+            all.extend(arguments.has_json_texts().then(|| "as JSON".to_owned()));
+            let quotes = arguments.quotes().or_else(|| arguments.wrapping());
+            all.extend(quotes.map(|(open, close)| format!("in {open}{close}")));
+        }
+        for (is, what) in [
+            (parts.is_list(), "list"),
+            (parts.is_array(), "array"),
+            (parts.is_bare_object(), "bare"),
+            (parts.around_python_list().is_some(), "list of Python"),
+            (!parts.several, "one"),
+        ] {
+            all.extend(is.then(|| what.to_owned()));
+        }
+        all.join(", ")
+    }
+
+    #[test]
+    fn the_parts_of_calls_are_read_off_their_tree() {
+        for (each, expected) in [
+            (
+                "<call>{{ f | tojson }}</call>",
+                "first \"<call>\", name name, arguments arguments",
+            ),
+            (
+                "<call>{{ {'kind': 'call', 'of': {'name': f.name, 'args': f.arguments}} | tojson }}</call>",
+                "first \"<call>\", name of.name, arguments of.args, is call",
+            ),
+            (
+                "<call>{{ {'name': f.name, 'args': f.arguments | tojson, 'id': c.id} | tojson }}</call>",
+                "first \"<call>\", name name, arguments args, as text, id id",
+            ),
+            (
+                "{{ f | tojson }};",
+                "first \"\", name name, arguments arguments, bare",
+            ),
+            (
+                "<{{ f.name }}>{% for k, v in f.arguments.items() %}<{{ k }}>{{ v }}</{{ k }}>{% endfor %}</{{ f.name }}>",
+                "first \"<\", key behind \"<\", value behind \">\", up to \"</KEY>\"",
+            ),
+            (
+                "<do {{ f.name }}>{% for k, v in f.arguments.items() %}<arg {{ k }}>{{ v | tojson }}</arg>{% endfor %}</do>",
+                "first \"<do \", key behind \"<arg \", value behind \">\", up to \"</arg>\", as JSON",
+            ),
+            (
+                "{{ '[' if loop.first }}{{ f.name }}({% for k, v in f.arguments.items() %}{{ k }}={{ v | tojson }}\
+                 {{ ', ' if not loop.last }}{% endfor %}){{ ']' if loop.last else ', ' }}",
+                "first \"\", key behind \"\", value behind \"=\", up to \"\", in Python, as JSON, list, list of Python",
+            ),
+            // `:=` makes no list of Python's, `:` no call, and a text without quotes ends nowhere.
+            (
+                "{{ '[' if loop.first }}{{ f.name }}({% for k, v in f.arguments.items() %}{{ k }}:={{ v | tojson }}\
+                 {{ ', ' if not loop.last }}{% endfor %}){{ ']' if loop.last else ', ' }}",
+                "first \"\", key behind \"\", value behind \":=\", up to \"\", in Python, as JSON, list",
+            ),
+            (
+                "{{ f.name }}({% for k, v in f.arguments.items() %}{{ k }}: {{ v | tojson }}\
+                 {{ ', ' if not loop.last }}{% endfor %});",
+                "first \"\", key behind \"\", value behind \": \", up to \"\", as JSON",
+            ),
+            (
+                "{{ f.name }}({% for k, v in f.arguments.items() %}{{ k }}={{ v }}\
+                 {{ ', ' if not loop.last }}{% endfor %});",
+                "first \"\", key behind \"\", value behind \"=\", up to \"\"",
+            ),
+            // It has the arguments of Python, and not its bracket.
+            (
+                "<{{ f.name }} {% for k, v in f.arguments.items() %}{{ k }}={{ v | tojson }}\
+                 {{ ' ' if not loop.last }}{% endfor %}>",
+                "first \"<\", key behind \"\", value behind \"=\", up to \"\", as JSON",
+            ),
+            (
+                "<{{ f.name }}{% for k, v in f.arguments.items() %} {{ k }}={{ v | tojson }}{% endfor %}/>",
+                "first \"<\", key behind \" \", value behind \"=\", up to \"\", as JSON",
+            ),
+            (
+                "<do {{ f.name }}>{% for k, v in f.arguments.items() %}<{{ k }}>{{ '<q>' + v + '<q>' if v is string else v | tojson }}</>{% endfor %}</do>",
+                "first \"<do \", key behind \"<\", value behind \">\", up to \"</>\", in <q><q>",
+            ),
+        ] {
+            assert_eq!(parts(each), expected, "{each}");
+        }
+    }
+}

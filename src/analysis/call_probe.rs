@@ -193,3 +193,64 @@ pub(super) fn example_turns() -> [AssistantTurn; 3] {
         AssistantTurn::calls([one, other]),
     ]
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::tests::{asked, template};
+
+    #[test]
+    fn a_call_is_written_with_its_name_its_key_and_its_value() {
+        for (assistant, expected) in [
+            ("{{ m.tool_calls | tojson }}", "name first"),
+            (
+                "{% for c in m.tool_calls %}{{ c.function.arguments | tojson }}@{{ c.function.name }}{% endfor %}",
+                "key first",
+            ),
+            (
+                "{% for c in m.tool_calls %}{% for k, v in c.function.arguments.items() %}{{ v }} is {{ k }}\
+                 {% endfor %} of {{ c.function.name }}{% endfor %}",
+                "value first",
+            ),
+            // Some print the name and drop the arguments: that is no call yet.
+            (
+                "{% for c in m.tool_calls %}{{ c.function.name }}{% endfor %}",
+                "none",
+            ),
+            ("{{ m.content }}", "none"),
+            (
+                "{{ raise_exception('no calls!') if m.tool_calls }}",
+                "no calls!",
+            ),
+            // Tools are more than it can take, and calls are not.
+            (
+                "{{ raise_exception('no tools!') if tools }}{{ m.tool_calls | tojson }}",
+                "name first",
+            ),
+        ] {
+            let found = asked(&template(assistant), |prober| {
+                let call = match CallProbe::find(prober) {
+                    Ok(Some(call)) => call,
+                    Ok(None) => return "none".to_owned(),
+                    Err(error) => return error.message().to_owned(),
+                };
+                let turn = prober.turn(
+                    PrecedingMessages::Question,
+                    &call.one,
+                    crate::analysis::turn_prober::ThinkingMode::On,
+                );
+                let turn = turn.expect("it is known to be written");
+                let first = call.first_word(turn.tail());
+                let words = &call.words;
+                let known = [
+                    ("name", &words.names[0]),
+                    ("key", &words.keys[0]),
+                    ("value", &words.values[0]),
+                ];
+                let known = known.iter().find(|(_, word)| *word == first);
+                format!("{} first", known.expect("it is one of them").0)
+            });
+            assert_eq!(found, expected, "{assistant}");
+        }
+    }
+}

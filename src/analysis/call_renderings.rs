@@ -308,3 +308,78 @@ fn without_numbers(text: &str, numbered: &[String]) -> String {
     }
     out + &text[from..]
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::tests::words;
+
+    #[test]
+    fn words_with_numbers_that_count_on_from_one_call_to_two_are_numbered() {
+        for (one, two, expected) in [
+            ("<call_0>", "<call_0><call_1>", "call_"),
+            ("<do1><by1>", "<do1><by1><do2><by1>", "do"),
+            ("<call_0>", "<call_0><call_0>", ""),
+            ("<call_0>", "<call_1><call_2>", ""),
+            ("<call_0>", "<call_0><call_5>", ""),
+            ("<h1><h2>", "<h1><h2><h3>", ""),
+            // A number by itself has no word to be known by.
+            ("<1>", "<1><2>", ""),
+            ("<call_2024>", "<call_2024><call_2025>", ""),
+            ("<call_0>", "", ""),
+        ] {
+            assert_eq!(numbered_words(one, two).join(" "), expected, "{two}");
+        }
+    }
+
+    #[test]
+    fn numbers_are_taken_out_of_the_ends_of_numbered_words_only() {
+        let numbered = ["call_".to_owned()];
+        for (text, expected) in [
+            ("<call_0>", "<call_#>"),
+            ("<call_12>x</call_12>", "<call_#>x</call_#>"),
+            ("<h1>call_1", "<h1>call_#"),
+            ("call_0x", "call_0x"),
+            ("recall_0", "recall_0"),
+        ] {
+            let found = without_numbers(text, &numbered).replace(INDEX_SLOT, "#");
+            assert_eq!(found, expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn an_argument_is_the_last_key_before_its_value() {
+        for (text, expected) in [
+            ("<f k=v>", Some((3..4, 5..6))),
+            // A name of an example may hold the key as well.
+            ("k: {k: v}", Some((4..5, 7..8))),
+            ("v=k", None),
+            ("k=", None),
+        ] {
+            let found = ArgumentSpan::find(text, "k", "v");
+            let found = found.map(|span| (span.key, span.value));
+            assert_eq!(found, expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn names_ids_and_keys_behind_values_become_slots() {
+        let words = words();
+        let nine = IdShape::Nine;
+        for (text, id_shape, expected) in [
+            ("<fa ka=va></fa>", nine, "<N ka=va></N>"),
+            // The key before a value shows where the argument begins, and one behind it closes it.
+            ("<ka>va</ka>", nine, "<ka>va</K>"),
+            ("<ka>77</ka><kb>vb</kb>", nine, "<ka>77</K><kb>vb</K>"),
+            ("zqid70001 zqid70002 zqid70003", nine, "I I zqid70003"),
+            ("call_zqid70001", nine, "call_I"),
+            ("call_zqid70001", IdShape::Prefixed, "I"),
+            // A name and a number get slots of their own.
+            ("functions.fa:0", IdShape::Named, "functions.N:0"),
+        ] {
+            let found = with_slots(text, &words, id_shape);
+            let found = found.replace(NAME_SLOT, "N").replace(ID_SLOT, "I");
+            assert_eq!(found.replace(KEY_SLOT, "K"), expected, "{text}");
+        }
+    }
+}

@@ -123,3 +123,75 @@ pub(super) fn numbered(text: &str) -> String {
     }
     out
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_from_nought_to_two_that_stand_alone_count_calls() {
+        for (text, expected) in [
+            ("<call id=0>", "<call id=#>"),
+            ("functions.f:1", "functions.f:#"),
+            ("[1] and [2]", "[#] and [#]"),
+            // It ends a number as it ends a sentence.
+            ("Call 1.", "Call #."),
+            ("1. Do", "#. Do"),
+            ("<call 3>", "<call 3>"),
+            ("10", "10"),
+            ("<h1>", "<h1>"),
+            ("call_0", "call_0"),
+            ("2nd", "2nd"),
+            ("0.5 and 1.2", "0.5 and 1.2"),
+            ("", ""),
+        ] {
+            let found = numbered(text).replace(INDEX_SLOT, "#");
+            assert_eq!(found, expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn slots_in_texts_are_nodes_and_back() {
+        for (text, expected) in [
+            ("<call>N(", "`<call>` NAME `(`"),
+            ("N", "NAME"),
+            ("K=", "KEY `=`"),
+            ("\n<i>I#", "`⏎` `<i>` ID INDEX"),
+            // A single blank belongs to the words around it.
+            ("Do it: N\n", "`Do it:` ` ` NAME `⏎`"),
+            ("", ""),
+        ] {
+            let slots = [
+                ('N', NAME_SLOT),
+                ('I', ID_SLOT),
+                ('#', INDEX_SLOT),
+                ('K', KEY_SLOT),
+            ];
+            let in_slots = slots.iter().fold(text.to_owned(), |text, (letter, slot)| {
+                text.replace(*letter, &slot.to_string())
+            });
+            let row = nodes(&in_slots);
+            assert_eq!(text_with_slots(&row), in_slots, "{text:?}");
+            assert_eq!(Node::Sequence(row).to_string(), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn calls_stand_each_between_their_texts_or_all_in_one_array() {
+        let around = || Delimiters {
+            open: "<c>".to_owned(),
+            close: "</c>".to_owned(),
+            separator: "\n".to_owned(),
+        };
+        let name = || Node::Slot(Slot::Name);
+        for (body, several, expected) in [
+            (name(), true, "call(`<c>` NAME `</c>`)(…`⏎`)+"),
+            (name(), false, "call(`<c>` NAME `</c>`)"),
+            (array_of(name()), true, "`<c>` [call(NAME)+] `</c>`"),
+            (array_of(name()), false, "`<c>` [call(NAME)] `</c>`"),
+        ] {
+            let calls = calls_of(&around(), body, several);
+            assert_eq!(calls.to_string(), expected);
+        }
+    }
+}

@@ -253,3 +253,153 @@ fn between_calls(before: &str, after: &str, between: &str) -> Delimiters {
     }
     Delimiters::split(between, close, open.min(between.len() - close))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::tests::calls;
+
+    #[test]
+    fn a_key_of_an_entry_opens_calls_and_a_name_does_not() {
+        let name = format!("[{{\"{NAME_SLOT}\": ");
+        for (text, expected) in [
+            (r#""say": "", "do": "#, Some(r#""do": "#)),
+            (r#"{"do":"#, Some(r#""do":"#)),
+            (r#""do" :"#, Some(r#""do" :"#)),
+            // It stands within a text.
+            (r#"so "do":"#, None),
+            (r#"{"do""#, None),
+            ("do:", None),
+            (name.as_str(), None),
+        ] {
+            assert_eq!(key_at_end(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_ends_any_turn_closes_no_call() {
+        for (after, after_content, expected) in [
+            ("</call>\n<end>", "<end>", "</call>\n"),
+            ("</call></calls>", "<end>", "</call></calls>"),
+            ("</call><b><a>", "<a><b>", "</call>"),
+            ("</call>", "", "</call>"),
+        ] {
+            assert_eq!(up_to_turn_end(after, after_content), expected, "{after}");
+        }
+    }
+
+    #[test]
+    fn what_stands_between_two_calls_is_cut_by_what_stands_around_them() {
+        for (before, after, between, expected) in [
+            (
+                "<calls><call>",
+                "</call></calls>",
+                "</call>, <call>",
+                ["<call>", "</call>", ", "],
+            ),
+            (
+                "<call>",
+                "</call>\n<end>",
+                "</call>\n<call>",
+                ["<call>", "</call>\n", ""],
+            ),
+            ("<calls>", "</calls>", ",", ["", "", ","]),
+            // White space neither closes nor opens.
+            ("\n", "\n", "\n", ["", "", "\n"]),
+            // `%` begins what opens calls and what ends turns, and closes no call.
+            ("%CALL%", "%END%", "%CALL%", ["%CALL%", "", ""]),
+            // All that opens the second may as well close the first.
+            ("~~~", "~~~<end>", "~~~", ["", "~~~", ""]),
+        ] {
+            let found = between_calls(before, after, between);
+            let found = [found.open, found.close, found.separator];
+            assert_eq!(found, expected, "{between}");
+        }
+    }
+
+    #[test]
+    fn texts_around_calls_are_the_section_s_the_call_s_or_the_turn_s() {
+        let json = "call(`<call>` {name: string(NAME), arguments: ARGUMENTS} `</call>`)";
+        for (assistant, expected) in [
+            ("{{ m.content }}EACH<call>{{ c.function | tojson }}</call>DONE", format!("{json}+")),
+            (
+                "{{ m.content }}\n\nEACH<call>{{ c.function | tojson }}</call>\nDONE",
+                format!("`⏎⏎` {json}(…`⏎`)+"),
+            ),
+            (
+                "{{ m.content }}{% if m.tool_calls %}<calls>EACH{{ ', ' if not loop.first }}\
+                 <call>{{ c.function | tojson }}</call>DONE</calls>{% endif %}",
+                format!("`<calls>` {json}(…`,` ` `)+ `</calls>`"),
+            ),
+            // The turn's end closes no call.
+            (
+                "{{ m.content }}EACH<call>{{ c.function | tojson }}DONE",
+                "call(`<call>` {name: string(NAME), arguments: ARGUMENTS})+".to_owned(),
+            ),
+            (
+                "{{ m.content }}{% if m.tool_calls %}<call>{{ m.tool_calls[0].function | tojson }}</call>{% endif %}",
+                json.to_owned(),
+            ),
+            // Numbers that count calls, and a name behind the arguments.
+            (
+                "{{ m.content }}EACH<call_{{ loop.index0 }}>{{ c.function.arguments | tojson }}@{{ c.function.name }}DONE",
+                "call(`<call_` INDEX `>` ARGUMENTS `@` NAME)+".to_owned(),
+            ),
+            // What closes an empty text and one that is none belongs to what opens calls.
+            (
+                "<say>{{ m.content }}</say>EACH<call>{{ c.function | tojson }}</call>DONE",
+                format!("`</say>` {json}+"),
+            ),
+            // Behind reasoning, calls begin behind what closes that.
+            (
+                "<mull>{{ m.reasoning_content }}</mull>{{ m.content }}EACH<call>{{ c.function | tojson }}</call>DONE",
+                format!("{json}+"),
+            ),
+            // An object is the whole turn: the key before the calls opens them.
+            (
+                "{\"say\": {{ m.content | tojson }}{% if m.tool_calls %}, \"do\": [EACH{{ ', ' if not loop.first }}\
+                 {{ c.function | tojson }}DONE]{% endif %}}",
+                "`\", \"do\":` ` ` [call({name: string(NAME), arguments: ARGUMENTS})+] `}`".to_owned(),
+            ),
+            (
+                "{{ '{' }}{% if m.content %}\"say\": {{ m.content | tojson }}, {% endif %}\
+                 {% if m.tool_calls %}\"do\": [EACH{{ ', ' if not loop.first }}{{ c.function | tojson }}DONE]{% endif %}}",
+                "`\"do\":` ` ` [call({name: string(NAME), arguments: ARGUMENTS})+] `}`".to_owned(),
+            ),
+            // A call without arguments is written otherwise.
+            (
+                "{{ m.content }}EACH<do>{{ c.function.name }}\n{% if c.function.arguments %}args:\n\
+                 {% for k, v in c.function.arguments.items() %}- {{ k }}: {{ v | tojson }}\n{% endfor %}\
+                 {% else %}args: none\n{% endif %}</do>DONE",
+                "call((`<do>` NAME `⏎` `args:` argument(`⏎` `-` ` ` KEY `:` ` ` VALUE[string, integer, number, \
+                 boolean, null, array, object as JSON])* `⏎` `</do>` | `<do>` NAME `⏎` `args: none` `⏎` `</do>`))+"
+                    .to_owned(),
+            ),
+            // Without arguments nothing of a call is left, and that is no way to write one.
+            (
+                "{{ m.content }}EACH<do>{% if c.function.arguments %}{{ c.function.name }}\
+                 {{ c.function.arguments | tojson }}{% endif %}</do>DONE",
+                "call(`<do>` NAME ARGUMENTS `</do>`)+".to_owned(),
+            ),
+            // What closes a thought opens calls as well.
+            (
+                "{% if m.reasoning_content %}<m>{{ m.reasoning_content }}%%%{% endif %}{{ m.content }}\
+                 EACH%%%{{ c.function | tojson }}%%%\nDONE",
+                "call(`%%%` {name: string(NAME), arguments: ARGUMENTS} `%%%`)(…`⏎`)+ `⏎`".to_owned(),
+            ),
+            // The template has words of its own where no text is given.
+            (
+                "{{ m.content or 'Something has to be done.' }}EACH{{ '\nDo: ' }}{{ c.function.name }}\
+                 {{ c.function.arguments | tojson }}DONE",
+                "`⏎` call(`Do:` ` ` NAME ARGUMENTS)(…`⏎`)+".to_owned(),
+            ),
+            // Calls without their names are none.
+            ("{{ m.content }}EACH<do>{{ c.function.arguments | tojson }}</do>DONE", String::new()),
+            ("{{ m.content }}", String::new()),
+        ] {
+            let jinja = assistant.replace("EACH", "{% for c in m.tool_calls %}");
+            let jinja = jinja.replace("DONE", "{% endfor %}");
+            assert_eq!(calls(&jinja), expected, "{assistant}");
+        }
+    }
+}

@@ -156,3 +156,109 @@ fn without_reasoning(text: &str, reasoning: Option<&ReasoningShape>) -> String {
         None => text.to_owned(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::certainty::Certainty;
+    use crate::analysis::tests::{found, template};
+
+    #[test]
+    fn what_closes_content_ends_no_turn_if_another_marker_does() {
+        let shape = ContentShape {
+            close: vec!["</part>".to_owned()],
+            ..ContentShape::default()
+        };
+        for (after, expected) in [
+            ("</part><over>", "<over>"),
+            ("\n</part>\n<over>", "\n<over>"),
+            // Nothing else ends the turn, and words are no marker.
+            ("</part>\n", "</part>\n"),
+            ("</part>Bye.", "</part>Bye."),
+            ("<over></part>", "<over></part>"),
+        ] {
+            assert_eq!(shape.behind_close(after), expected, "{after}");
+        }
+    }
+
+    #[test]
+    fn a_sign_closes_content_with_the_marker_behind_it_that_belongs_to_its_opener() {
+        for (open, after, expected) in [
+            ("<answer>", "</answer><end>", Some("</answer>")),
+            ("<answer>\"", "\"</answer><end>", Some("\"</answer>")),
+            // A single sign, and the marker behind it is the turn's.
+            ("\"", "\"<end>", Some("\"")),
+            ("<answer><![CDATA[", "]]></answer>", Some("]]>")),
+            ("Answer: ", "Over.\n<end>", Some("Over.")),
+            ("<answer>", "\n", None),
+        ] {
+            assert_eq!(closing(open, after).as_deref(), expected, "{after}");
+        }
+    }
+
+    #[test]
+    fn empty_reasoning_is_no_opener_of_content() {
+        let shape = |open: &str, close: &str| ReasoningShape {
+            keys: Vec::new(),
+            open: Some(open.to_owned()),
+            close: (!close.is_empty()).then(|| close.to_owned()),
+            certainty: Certainty::Seen,
+            in_last_turn: true,
+            in_past_turns: true,
+            beside_calls: true,
+            cut_from_content: false,
+            opened_by_prompt: false,
+            closed_by_prompt: false,
+        };
+        let (tags, line) = (shape("<m>\n", "</m>"), shape("Mull:", ""));
+        for (text, reasoning, expected) in [
+            ("<m>\n\n</m>\n<say>", Some(&tags), "\n<say>"),
+            ("</m><say>", Some(&tags), "<say>"),
+            ("<say>", Some(&tags), "<say>"),
+            // What opens the thought comes last, and nothing closes it.
+            ("<say><m>", Some(&tags), "<say>"),
+            ("Say:\nMull: ", Some(&line), "Say:\n"),
+            ("<m></m><say>", None, "<m></m><say>"),
+        ] {
+            assert_eq!(without_reasoning(text, reasoning), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn content_stands_bare_or_between_markers_of_its_own_and_others_beside_reasoning() {
+        for (assistant, expected) in [
+            ("{{ m.content }}", "bare"),
+            ("<say>{{ m.content }}</say>", "<say> </say>"),
+            ("\n\n{{ m.content }}", "bare"),
+            (
+                "<t>{{ m.reasoning_content }}</t><say>{{ m.content }}</say>",
+                "<say> </say>",
+            ),
+            (
+                "{% if m.reasoning_content %}<t>{{ m.reasoning_content }}</t><say>{% endif %}\
+                 {{ m.content }}{% if m.reasoning_content %}</say>{% endif %}",
+                "bare, beside reasoning <say> </say>",
+            ),
+            // Each part of a turn has the header of the turn.
+            (
+                "{% if m.reasoning_content %}think {{ m.reasoning_content }}<over><assistant>{% endif %}\
+                 say {{ m.content }}",
+                "say  <end> <over>",
+            ),
+            // What closes the thought stands beside it, and is the thought's.
+            (
+                "{% if m.reasoning_content %}<t>{{ m.reasoning_content }}</t>{% endif %}{{ m.content }}",
+                "bare",
+            ),
+        ] {
+            let shape = found(&template(assistant)).content;
+            let mut text = shape.open.map_or("bare".to_owned(), |open| open + " ");
+            text += &shape.close.join(" ");
+            if !shape.beside_reasoning.is_empty() {
+                text += ", beside reasoning ";
+                text += &shape.beside_reasoning.join(" ");
+            }
+            assert_eq!(text, expected, "{assistant}");
+        }
+    }
+}

@@ -156,3 +156,116 @@ fn ends(passages: &[Passage], ways: &[crate::format::Way]) -> Vec<(ConversationS
     ends.extend(of_reasoning);
     ends
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::tests::{asked, template};
+    use crate::format::{Piece, Way};
+
+    #[test]
+    fn markers_end_messages_and_words_do_not() {
+        use ConversationSlot::{Content, Reasoning, Result, System, User};
+        let passage = |from, text: &str, is_within| Passage {
+            from: Some(from),
+            to: None,
+            pieces: vec![Piece::Text(text.to_owned())],
+            is_within,
+            skips: false,
+            is_prompt: false,
+        };
+        for (passages, end, expected) in [
+            (
+                vec![passage(User, "\n<end>\n<bot>", false)],
+                "",
+                // A text that nothing of its own ends can't go on beyond what ends the others.
+                vec![
+                    (User, "<end>"),
+                    (System, "<end>"),
+                    (Content, "<end>"),
+                    (Result, "<end>"),
+                    (Reasoning, "<end>"),
+                ],
+            ),
+            (
+                vec![passage(User, "<a>", false), passage(Content, "<b>", false)],
+                "",
+                vec![
+                    (User, "<a>"),
+                    (Content, "<b>"),
+                    (System, "<a>"),
+                    (System, "<b>"),
+                    (Result, "<a>"),
+                    (Result, "<b>"),
+                    (Reasoning, "<b>"),
+                ],
+            ),
+            // Words may stand in any text, and what stands within a message ends none.
+            (
+                vec![
+                    passage(User, "\nBot: ", false),
+                    passage(Content, "<do>", true),
+                ],
+                "",
+                vec![],
+            ),
+            // A turn ends whatever is said last in it.
+            (
+                vec![],
+                "<over>",
+                vec![(Content, "<over>"), (Reasoning, "<over>")],
+            ),
+            (vec![], "Over.", vec![]),
+        ] {
+            let way = Way {
+                node: Node::Slot(crate::format::Slot::Content),
+                end: Node::sequence(Node::texts(end)),
+                is_seen: true,
+            };
+            let found = ends(&passages, &[way]);
+            let found: Vec<_> = found
+                .iter()
+                .map(|(slot, end)| (*slot, end.as_str()))
+                .collect();
+            assert_eq!(found, expected, "{passages:?} {end}");
+        }
+    }
+
+    #[test]
+    fn reasoning_is_given_under_the_first_key_that_is_read() {
+        for (assistant, expected) in [
+            ("{{ m.content }}", REASONING_KEYS[0]),
+            (
+                "{{ m.reasoning_content }}{{ m.content }}",
+                "reasoning_content",
+            ),
+            // The renderer adds this name, and not the other.
+            ("{{ m.thinking }}{{ m.content }}", "reasoning_content"),
+            ("{{ m.reasoning }}{{ m.content }}", "reasoning"),
+        ] {
+            let key = asked(&template(assistant), |prober| reasoning_key(prober));
+            assert_eq!(key, expected, "{assistant}");
+        }
+    }
+
+    #[test]
+    fn answers_are_escaped_where_they_stand_nowhere_as_they_are() {
+        for (content, expected) in [
+            ("{{ m.content | tojson }}", true),
+            ("{'content': {{ m.content | string | tojson }}}", true),
+            // As Python prints it.
+            ("{{ [m.content] }}", true),
+            ("{{ m.content }}", false),
+            ("{{ m.content }} {{ m.content | tojson }}", false),
+            ("{{ m.content | upper }}", false),
+            ("", false),
+        ] {
+            let jinja =
+                format!("{{% for m in messages %}}<{{{{ m.role }}}}>{content}<end>{{% endfor %}}");
+            let found = asked(&ChatTemplate::from_jinja(jinja), |prober| {
+                escapes_results(prober)
+            });
+            assert_eq!(found, expected, "{content}");
+        }
+    }
+}

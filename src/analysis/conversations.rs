@@ -265,3 +265,108 @@ pub(crate) fn in_parts(conversation: &ProbeConversation) -> ProbeConversation {
         ..conversation.clone()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::tests::{asked, template};
+    use crate::json;
+
+    /// The messages that letters stand for, with a letter for each slot.
+    fn written(shape: &str) -> (String, LabeledConversation) {
+        let template = template("{{ m.content }}");
+        asked(&template, |prober| {
+            let words = CallWords::new(prober);
+            let script = LabeledConversation::of(prober, &words, shape);
+            let mut text = json::write(&script.messages.clone().into());
+            for (word, slot, _) in &script.words {
+                text = text.replace(word, slot.key());
+            }
+            for (names, short) in [(&words.names, ["f", "g"]), (&words.keys, ["k", "j"])] {
+                for (name, short) in names.iter().zip(short) {
+                    text = text.replace(name, short);
+                }
+            }
+            (text, script)
+        })
+    }
+
+    #[test]
+    fn letters_stand_for_messages() {
+        for (shape, expected) in [
+            (
+                "su",
+                r#"[{"role": "system", "content": "system"}, {"role": "user", "content": "user"}]"#,
+            ),
+            ("t", r#"[{"role": "assistant", "content": "content"}]"#),
+            (
+                "r",
+                r#"[{"role": "assistant", "content": "content", "reasoning": "reasoning"}]"#,
+            ),
+            (
+                "c",
+                r#"[{"role": "assistant", "content": "", "tool_calls": [{"id": "zqid70001", "type": "function", "function": {"name": "f", "arguments": {"k": "calls"}}}]}]"#,
+            ),
+            // Answers name their calls, and ids go on counting.
+            (
+                "coco",
+                r#"[{"role": "assistant", "content": "", "tool_calls": [{"id": "zqid70001", "type": "function", "function": {"name": "f", "arguments": {"k": "calls"}}}]}, {"role": "tool", "content": "tool", "tool_call_id": "zqid70001", "name": "f"}, {"role": "assistant", "content": "", "tool_calls": [{"id": "zqid70002", "type": "function", "function": {"name": "f", "arguments": {"k": "calls"}}}]}, {"role": "tool", "content": "tool", "tool_call_id": "zqid70002", "name": "f"}]"#,
+            ),
+        ] {
+            let expected: Value = expected.parse().expect("it is JSON");
+            assert_eq!(written(shape).0, json::write(&expected), "{shape}");
+        }
+    }
+
+    #[test]
+    fn words_of_a_turn_are_its_text_its_thought_and_its_calls() {
+        for (letter, expected, calls) in [
+            ("t", "content", 0),
+            ("r", "reasoning content", 0),
+            ("c", "calls", 1),
+            ("k", "content calls", 1),
+            ("q", "reasoning calls", 1),
+            ("a", "reasoning content calls", 1),
+            ("p", "calls calls", 2),
+            ("j", "content calls calls", 2),
+            ("b", "reasoning content calls calls", 2),
+        ] {
+            let (_, script) = written(letter);
+            let slots: Vec<&str> = script.words.iter().map(|(_, slot, _)| slot.key()).collect();
+            assert_eq!(slots.join(" "), expected, "{letter}");
+            assert_eq!(
+                script.calls.first().map_or(0, |(_, count)| *count),
+                calls,
+                "{letter}"
+            );
+            assert_eq!(script.values().count(), calls, "{letter}");
+        }
+    }
+
+    #[test]
+    fn conversations_have_calls_only_where_templates_write_them() {
+        for (with_calls, count) in [(false, 12), (true, 84)] {
+            let shapes = shapes(with_calls);
+            assert_eq!(shapes.len(), count);
+            let calls = shapes
+                .iter()
+                .any(|shape| shape.contains(['c', 'k', 'q', 'a', 'p', 'j']));
+            assert_eq!(calls, with_calls);
+            assert!(shapes.iter().all(|shape| !shape.contains(['X', 'Y'])));
+        }
+    }
+
+    #[test]
+    fn other_modes_are_tried_where_something_switches_thinking() {
+        for (jinja, expected) in [("", 1), ("{% if think %}<m>{% endif %}", 3)] {
+            let jinja = format!("{{{{ messages[-1].content }}}}{jinja}");
+            let template = crate::chat_template::ChatTemplate::from_jinja(jinja.as_str());
+            let all = asked(&template, |prober| conversations(prober));
+            assert_eq!(
+                all.len(),
+                expected * 2 * (PLAIN.len() + WITH_CALLS.len()),
+                "{jinja}"
+            );
+        }
+    }
+}

@@ -199,3 +199,127 @@ pub(super) fn hold_descriptions(text: &str, tools: &[Value]) -> bool {
     let mut descriptions = descriptions.filter_map(Value::as_str);
     descriptions.any(|description| text.contains(description))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const F: &str = r#"{"type": "function", "function": {"name": "f", "description": "Finds", "parameters": {"type": "object"}}}"#;
+    const G: &str = r#"{"type": "function", "function": {"name": "g", "parameters": {"type": "object", "x": 1}}}"#;
+
+    fn tools() -> Vec<Value> {
+        [F, G].map(|tool| tool.parse().expect("it is JSON")).into()
+    }
+
+    #[test]
+    fn definitions_are_a_list_or_one_value_for_each_tool() {
+        let inner = |tool: &str| {
+            let tool: Value = tool.parse().expect("it is JSON");
+            crate::json::write(tool.get("function").expect("it has one"))
+        };
+        for (text, expected) in [
+            (format!("Tools: [{F}, {G}]."), vec!["[L]"]),
+            (format!("{F}\n{G}"), vec!["T", "T"]),
+            (format!("{}\n{}", inner(F), inner(G)), vec!["T", "T"]),
+            // The name may stand before what else there is.
+            (
+                "f: {\"parameters\": {\"type\": \"object\"}} g: {\"parameters\": {\"type\": \"object\", \"x\": 1}}"
+                    .to_owned(),
+                vec!["T", "T"],
+            ),
+            // A list of other things, such as roles, defines no tools.
+            (format!("[\"user\"] {F} {{}} {G}"), vec!["T", "T"]),
+            (format!("[{G}, {F}]"), vec![]),
+            (format!("[{F}]"), vec![]),
+            (F.to_owned(), vec![]),
+            ("f, g".to_owned(), vec![]),
+        ] {
+            let found = values_in(&text, 0, &Definitions::default(), &tools());
+            let found = found.unwrap_or_default().into_iter().map(|(slot, range)| {
+                assert!(text[range].starts_with(['{', '[']));
+                match slot {
+                    ConversationSlot::ToolList => "[L]",
+                    _ => "T",
+                }
+            });
+            assert_eq!(found.collect::<Vec<_>>(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_value_defines_a_tool_by_its_name_and_its_parameters() {
+        let tool: Value = F.parse().expect("it is JSON");
+        for (value, expected) in [
+            (r#"{"name": "f", "parameters": {"type": "object"}}"#, true),
+            (
+                r#"{"function": {"name": "f", "parameters": {"type": "object"}, "strict": true}}"#,
+                true,
+            ),
+            (r#"{"parameters": {"type": "object"}}"#, true),
+            (r#"{"name": "g", "parameters": {"type": "object"}}"#, false),
+            (r#"{"name": "f", "parameters": {}}"#, false),
+            (r#"{"name": "f"}"#, false),
+            ("{}", false),
+            ("7", false),
+        ] {
+            let value: Value = value.parse().expect("it is JSON");
+            assert_eq!(defines(&value, &tool), expected, "{value}");
+        }
+        // Without parameters, the name alone tells.
+        let bare: Value = r#"{"function": {"name": "f"}}"#.parse().expect("it is JSON");
+        for (value, expected) in [(r#"{"name": "f"}"#, true), ("{}", false)] {
+            let value: Value = value.parse().expect("it is JSON");
+            assert_eq!(defines(&value, &bare), expected, "{value}");
+        }
+    }
+
+    #[test]
+    fn descriptions_in_values_are_those_of_tools_or_none() {
+        for (text, expected) in [
+            (F, true),
+            (r#"{"name": "f"}"#, true),
+            (r#"[{"name": "f"}, {"description": "Finds"}]"#, true),
+            // The template makes its own text of it, and that can't be undone.
+            (r#"{"name": "f", "description": "Tool: Finds"}"#, false),
+            (r#"[{"name": "f"}, {"description": "finds"}]"#, false),
+            ("Finds", true),
+        ] {
+            let found = are_described(text, &Definitions::default(), &tools());
+            assert_eq!(found, expected, "{text}");
+        }
+        for (text, expected) in [("It Finds.", true), ("It finds.", false), ("", false)] {
+            assert_eq!(hold_descriptions(text, &tools()), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn values_of_tools_that_are_cut_are_taken_whole() {
+        // `|` stands where the part begins and ends, `^` where it does then.
+        for (text, expected) in [
+            (r#"p: {"type": "obj|ect"}|."#, r#"p: ^{"type": "object"}^."#),
+            (r#"p: {"type": |"object"|}."#, r#"p: ^{"type": "object"}^."#),
+            (
+                r#"p: {&#34;type&#34;: |&#34;object&#34;|}."#,
+                r#"p: ^{&#34;type&#34;: &#34;object&#34;}^."#,
+            ),
+            // A value within the part, or apart from it, changes nothing, nor does one of no tool.
+            (r#"|p: {"type": "object"}.|"#, r#"^p: {"type": "object"}.^"#),
+            (r#"{"type": "object"} |p|."#, r#"{"type": "object"} ^p^."#),
+            (r#"p: {"kind": |"object"|}."#, r#"p: {"kind": ^"object"^}."#),
+        ] {
+            let mut parts = text.split('|');
+            let mut part = || parts.next().expect("there are three");
+            let (before, within, after) = (part(), part(), part());
+            let whole = format!("{before}{within}{after}");
+            let part = (before.len(), before.len() + within.len());
+            let (start, end) = widened(&whole, part, &tools());
+            let found = format!(
+                "{}^{}^{}",
+                &whole[..start],
+                &whole[start..end],
+                &whole[end..]
+            );
+            assert_eq!(found, expected, "{text}");
+        }
+    }
+}

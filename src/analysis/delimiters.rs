@@ -29,3 +29,22 @@ impl Delimiters {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_stands_between_closes_then_separates_then_opens() {
+        for (between, close, open, expected) in [
+            ("</a>, <a>", 4, 3, ["<a>", "</a>", ", "]),
+            ("</a><a>", 4, 3, ["<a>", "</a>", ""]),
+            (", ", 0, 0, ["", "", ", "]),
+            ("\n- ", 0, 3, ["\n- ", "", ""]),
+        ] {
+            let found = Delimiters::split(between, close, open);
+            let found = [found.open, found.close, found.separator];
+            assert_eq!(found, expected, "{between:?}");
+        }
+    }
+}

@@ -154,3 +154,59 @@ fn reasoning(
     ));
     all
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::tests::template;
+    use crate::chat_template::RenderInput;
+
+    #[test]
+    fn two_renderings_show_a_finding_where_they_differ() {
+        for (assistant, expected) in [
+            (
+                "{{ m.content }}",
+                "turn: a prompt, an answer; content: another answer",
+            ),
+            (
+                "<m>{{ m.reasoning_content }}</m>{{ m.content }}",
+                "turn: a prompt, an answer; reasoning: a thought; content: another answer",
+            ),
+            (
+                "{{ m.content }}{% for c in m.tool_calls %}<call>{{ c.function | tojson }}{% endfor %}",
+                "turn: a prompt, an answer; content: another answer; calls: another tool, two calls",
+            ),
+            // One call is all that a turn has: two show the same.
+            (
+                "{{ m.content }}{% if m.tool_calls %}<call>{{ m.tool_calls[0].function | tojson }}{% endif %}",
+                "turn: a prompt, an answer; content: another answer; calls: another tool",
+            ),
+            ("", "turn: a prompt, an answer"),
+        ] {
+            let (_, evidence) =
+                Findings::with_evidence(&template(assistant), &RenderInput::default())
+                    .expect("it renders a question");
+            let mut text = String::new();
+            let mut last = None;
+            for shown in &evidence {
+                text += match last == Some(shown.subject) {
+                    true => ", ",
+                    false if last.is_none() => "",
+                    false => "; ",
+                };
+                if last != Some(shown.subject) {
+                    text += &format!("{}: ", shown.subject);
+                }
+                last = Some(shown.subject);
+                text += match shown.with.title.as_str() {
+                    "the same as a prompt" => "a prompt",
+                    "the same and an answer" => "an answer",
+                    "the same after a thought" => "a thought",
+                    "a call of another tool" => "another tool",
+                    title => title,
+                };
+            }
+            assert_eq!(text, expected, "{assistant}");
+        }
+    }
+}

@@ -94,3 +94,36 @@ impl Findings {
         });
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::analysis::tests::{found, template};
+
+    #[test]
+    fn markers_stand_in_all_parts_of_a_format_and_words_are_none() {
+        for (assistant, expected) in [
+            ("{{ m.content }}", "<assistant> <end>"),
+            (
+                "<say>{{ m.content }}</say>",
+                "<assistant> <end> <say> </say>",
+            ),
+            (
+                "{% if m.reasoning_content %}<m>{{ m.reasoning_content }}</m><so>{% endif %}{{ m.content }}",
+                "<assistant> <end> <so> <m> </m>",
+            ),
+            ("Answer: {{ m.content }}", "<assistant> <end>"),
+            (
+                "{{ m.content }}{% if m.tool_calls %}<calls>{% for c in m.tool_calls %}<call {{ c.function.name }}>\
+                 {% for k, v in c.function.arguments.items() %}<{{ k }}>{{ '<q>' + v + '<q>' if v is string else v | tojson }}</arg>\
+                 {% endfor %}</call>{% endfor %}</calls>{% endif %}",
+                "<assistant> <end> <calls> </calls> <call <q> </arg> </call>",
+            ),
+        ] {
+            assert_eq!(
+                found(&template(assistant)).markers().join(" "),
+                expected,
+                "{assistant}"
+            );
+        }
+    }
+}

@@ -73,3 +73,40 @@ pub(super) fn calls_value(shape: &CallShape) -> Value {
     }
     .into()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::assumed::{AssumedVariable, PlainValue};
+    use crate::analysis::missing_tokens::MissingToken;
+
+    #[test]
+    fn what_is_seldom_so_is_said_only_if_it_is() {
+        type Change = fn(&mut Findings);
+        let changes: [(&str, Change); 5] = [
+            ("/is_silent", |found| found.is_silent = true),
+            ("/turn/next_header", |found| {
+                found.turn.next_header = Some("<bot>".to_owned())
+            }),
+            ("/turn/answer_marker", |found| {
+                found.turn.answer_marker = Some("<|found|>".to_owned())
+            }),
+            ("/assumed/brief", |found| {
+                found.assumed = vec![AssumedVariable {
+                    name: "brief".to_owned(),
+                    value: PlainValue::False,
+                }];
+            }),
+            ("/missing_tokens/0", |found| {
+                found.missing_tokens = vec![MissingToken::named("eos_token")]
+            }),
+        ];
+        let plain = Findings::default().to_value();
+        for (pointer, change) in changes {
+            assert!(plain.pointer(pointer).is_none(), "{pointer}");
+            let mut findings = Findings::default();
+            change(&mut findings);
+            assert!(findings.to_value().pointer(pointer).is_some(), "{pointer}");
+        }
+    }
+}

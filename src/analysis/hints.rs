@@ -169,3 +169,141 @@ fn quoted_keys(text: &str) -> Vec<&str> {
         .map(|(key, _)| *key)
         .collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::call_probe::probe_tools;
+    use crate::analysis::tests::asked;
+    use crate::chat_template::ChatTemplate;
+
+    #[test]
+    fn a_marker_of_a_call_names_it_and_nothing_that_comes_of_it() {
+        for (marker, expected) in [
+            ("<tool_call>", true),
+            ("[ACTION]", true),
+            ("<|begin_calls|>", true),
+            ("<call_result>", false),
+            ("<action output>", false),
+            ("<call_id>", false),
+            ("<tool>", false),
+        ] {
+            assert_eq!(says_call(marker), expected, "{marker}");
+        }
+    }
+
+    #[test]
+    fn keys_are_in_quotes_before_a_colon() {
+        for (text, expected) in [
+            (r#"{"name": "f", "args": {}}"#, "name args"),
+            (r#"["name" :1]"#, "name"),
+            (r#"say "name", "f""#, ""),
+            (r#"name: f"#, ""),
+        ] {
+            assert_eq!(quoted_keys(text).join(" "), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn examples_show_the_keys_of_a_call_and_whether_it_is_a_list() {
+        for (example, expected) in [
+            (
+                "",
+                "call(`<c>` {name: string(NAME), arguments: ARGUMENTS} `</c>`)+",
+            ),
+            (
+                r#"{"tool_name": "f", "tool_input": {}}"#,
+                "call(`<c>` {tool_name: string(NAME), tool_input: ARGUMENTS} `</c>`)+",
+            ),
+            (
+                r#"{"id": 1, "name": "f", "parameters": {}}"#,
+                "call(`<c>` {name: string(NAME), parameters: ARGUMENTS} `</c>`)+",
+            ),
+            (
+                r#"[{"name": "f"}]"#,
+                "`<c>` [call({name: string(NAME), arguments: ARGUMENTS})+] `</c>`",
+            ),
+        ] {
+            let shape = shape("<c>", "</c>", example);
+            assert_eq!(shape.node.to_string(), expected, "{example}");
+        }
+    }
+
+    const MODES: &str = "{% if mull %}ON{% else %}OFF{% endif %}{{ messages[0].content }}<bot>\
+                         {% if not mull %}</m>{% endif %}";
+
+    #[test]
+    fn instructions_tell_of_reasoning_with_thinking_on_or_by_its_name() {
+        for (on, off, expected) in [
+            ("First <plan>so</plan>.", "", "<plan> </plan>"),
+            (
+                "First <plan>so</plan>, then <reply>it</reply>.",
+                "",
+                "<plan> </plan> beside <reply> </reply>",
+            ),
+            // What is always there is about a thought only if it says so.
+            ("<b>Be</b> kind.", "<b>Be</b> kind.", ""),
+            (
+                "<b>Be</b> kind, <thought>so</thought>.",
+                "<b>Be</b> kind, <thought>so</thought>.",
+                "<thought> </thought>",
+            ),
+            ("Think <plan>.", "", ""),
+            ("", "First <plan>so</plan>.", ""),
+        ] {
+            let jinja = MODES.replace("ON", on).replace("OFF", off);
+            let described = asked(&ChatTemplate::from_jinja(jinja.as_str()), |prober| {
+                reasoning(prober)
+            });
+            let text = described.map_or_else(String::new, |described| {
+                let markers = format!("{} {}", described.open, described.close);
+                match described.others.is_empty() {
+                    true => markers,
+                    false => format!("{markers} beside {}", described.others.join(" ")),
+                }
+            });
+            assert_eq!(text, expected, "{on} {off}");
+        }
+    }
+
+    #[test]
+    fn instructions_and_tokens_tell_of_calls() {
+        let json = "{name: string(NAME), arguments: ARGUMENTS}";
+        for (instructions, tokens, expected) in [
+            (
+                r#"Write <call>{"name": "f", "args": {}}</call>."#,
+                &[][..],
+                "call(`<call>` {name: string(NAME), args: ARGUMENTS} `</call>`)+".to_owned(),
+            ),
+            // The markers are mentioned before the example.
+            (
+                r#"Write <call></call> so: <call>[{"name": "f"}]</call>."#,
+                &[],
+                format!("`<call>` [call({json})+] `</call>`"),
+            ),
+            // Names of tokens don't show what is in the calls: a list, as most have.
+            (
+                "",
+                &["</call>", "<call>", "<call_result>"],
+                format!("`<call>` [call({json})+] `</call>`"),
+            ),
+            (
+                "",
+                &["<|do_call|>"],
+                format!("`<|do_call|>` [call({json})+]"),
+            ),
+            ("Call your mother.", &["<result>"], String::new()),
+        ] {
+            let jinja = format!(
+                "{{% if tools %}}{instructions}{{% endif %}}{{{{ messages[0].content }}}}<bot>"
+            );
+            let tokens: Vec<String> = tokens.iter().map(|token| (*token).to_owned()).collect();
+            let shape = asked(&ChatTemplate::from_jinja(jinja.as_str()), |prober| {
+                let tools = probe_tools(prober);
+                calls(prober, tools, "", &tokens)
+            });
+            let shape = shape.map_or_else(String::new, |shape| shape.node.to_string());
+            assert_eq!(shape, expected, "{instructions} {tokens:?}");
+        }
+    }
+}

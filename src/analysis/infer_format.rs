@@ -413,3 +413,207 @@ pub(super) fn calls_at<'t>(
         names.all(is_name).then_some((start, end, slots))
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::tests::template;
+
+    const CALLS: &str = "{% for c in m.tool_calls %}<do>{{ c.function | tojson }}</do>{% endfor %}";
+
+    #[test]
+    fn turns_are_lined_up_as_rows_of_texts_and_slots() {
+        // `T` stands for the thought, `C` for what is said, and `X` for calls.
+        for (assistant, expected) in [
+            ("C", &["CONTENT, `<end>`"][..]),
+            (
+                "{% if T %}<m>T</m>{% endif %}C",
+                &[
+                    "CONTENT, `<end>`",
+                    "`<m>` REASONING `</m>` CONTENT, `<end>`",
+                ],
+            ),
+            // A thought may stand behind the text that it is about.
+            (
+                "<say>C</say>{% if T %}<m>T</m>{% endif %}",
+                &[
+                    "`<say>` CONTENT `</say>`, `<end>`",
+                    "`<say>` CONTENT `</say><m>` REASONING `</m>`, `<end>`",
+                ],
+            ),
+            (
+                "C{% if m.tool_calls %}{{ '\n' }}X{% endif %}",
+                &[
+                    "CONTENT, `<end>`",
+                    "`⏎` CALLS, `<end>`",
+                    "CONTENT `⏎` CALLS, `<end>`",
+                ],
+            ),
+            // A template leaves a text out beside calls.
+            (
+                "{% if m.tool_calls %}X{% else %}C{% endif %}",
+                &["CONTENT, `<end>`", "CALLS, `<end>`"],
+            ),
+        ] {
+            let jinja = assistant.replace("if T", "if m.reasoning_content");
+            let jinja = jinja.replace('T', "{{ m.reasoning_content }}");
+            let jinja = jinja.replace('C', "{{ m.content }}").replace('X', CALLS);
+            let format = Format::of(&template(&jinja), &RenderInput::default());
+            let ways = format.expect("it renders a question").ways;
+            let ways: Vec<String> = ways.iter().map(ToString::to_string).collect();
+            assert_eq!(ways, expected, "{assistant}");
+        }
+    }
+
+    #[test]
+    fn calls_begin_and_end_with_whole_words() {
+        let arguments = "{{ c.function.arguments | tojson }}";
+        for (each, expected) in [
+            // Nothing closes the last value.
+            (
+                "\ndo {{ c.function.name }}{% for k, v in c.function.arguments.items() %} --{{ k }}={{ v }}{% endfor %}",
+                &["CONTENT, `<end>`", "CALLS, `<end>`"][..],
+            ),
+            // What stands before the first name is no part of it.
+            (
+                "{{ 'do:' if loop.first }}{{ c.function.name }}(ARGUMENTS)\n",
+                &["CONTENT, `<end>`", "`do:` CALLS `⏎`, `<end>`"],
+            ),
+        ] {
+            let each = each.replace("ARGUMENTS", arguments);
+            let jinja = format!(
+                "{{% for c in m.tool_calls %}}{each}{{% endfor %}}{{{{ m.content if not m.tool_calls }}}}"
+            );
+            let format = Format::of(&template(&jinja), &RenderInput::default());
+            let ways = format.expect("it renders a question").ways;
+            let ways: Vec<String> = ways.iter().map(ToString::to_string).collect();
+            assert_eq!(ways, expected, "{each}");
+        }
+    }
+
+    #[test]
+    fn a_turn_ends_before_the_next_one_begins() {
+        const ASKED: &str = "{% if add_generation_prompt %}<bot>{% endif %}";
+        for (end, prompt, expected) in [
+            ("<end>", ASKED, "CONTENT, `<end>`"),
+            ("<end>{{ '\\n' }}", ASKED, "CONTENT, `<end>` `⏎`"),
+            // The header of the next turn is written whether or not a prompt is asked for.
+            ("<end>{{ '\\n' }}", "<bot>", "CONTENT, `<end>`"),
+        ] {
+            let jinja = format!(
+                "{{% for m in messages %}}{{{{ '<bot>' if m.role == 'assistant' else '<user>' }}}}\
+                 {{{{ m.content }}}}{end}{{% endfor %}}{prompt}"
+            );
+            let format = Format::of(&ChatTemplate::from_jinja(jinja), &RenderInput::default());
+            let ways = format.expect("it renders a question").ways;
+            assert_eq!(ways[0].to_string(), expected, "{end} {prompt}");
+        }
+    }
+
+    #[test]
+    fn what_no_rendering_shows_is_added_and_marked() {
+        for (assistant, prompt, tokens, expected) in [
+            // Only prompts begin it: a thought stands before what is said.
+            (
+                "C",
+                "<mull>",
+                "",
+                &[
+                    "CONTENT, `<end>`",
+                    "`<mull>` `⏎` REASONING `⏎` `</mull>` `⏎` CONTENT, `<end>` (begun by prompts, never rendered)",
+                ][..],
+            ),
+            // Turns that did not think begin with the empty markers: these don't stand there twice.
+            (
+                "<mull></mull>C",
+                "{% if think %}<mull>{% endif %}",
+                "",
+                &[
+                    "`<mull></mull>` CONTENT, `<end>`",
+                    "`<mull>` `⏎` REASONING `⏎` `</mull>` CONTENT, `<end>` (begun by prompts, never rendered)",
+                ],
+            ),
+            // What opens the thought stands before each text as well.
+            (
+                "<mull>C",
+                "{% if think %}<mull>{% endif %}",
+                "",
+                &[
+                    "`<mull>` CONTENT, `<end>`",
+                    "`<mull>` `⏎` REASONING `⏎` `</mull>` `⏎` CONTENT, `<end>` (begun by prompts, never rendered)",
+                ],
+            ),
+            // Names of tokens tell of calls, which stand alone or behind a text.
+            (
+                "C",
+                "",
+                "<call>",
+                &[
+                    "CONTENT, `<end>`",
+                    "CALLS, `<end>` (begun by prompts, never rendered)",
+                    "CONTENT `⏎` CALLS, `<end>` (begun by prompts, never rendered)",
+                ],
+            ),
+        ] {
+            let assistant = assistant.replace('C', "{{ m.content }}");
+            let mut template = template(&assistant);
+            template.jinja = template.jinja.replace(
+                "<assistant>{% endif %}",
+                &format!("<assistant>{prompt}{{% endif %}}"),
+            );
+            template
+                .special_tokens
+                .extend((!tokens.is_empty()).then(|| tokens.to_owned()));
+            let format = Format::of(&template, &RenderInput::default());
+            let ways = format.expect("it renders a question").ways;
+            let ways: Vec<String> = ways.iter().map(ToString::to_string).collect();
+            assert_eq!(ways, expected, "{assistant} {prompt} {tokens}");
+        }
+    }
+
+    #[test]
+    fn a_quote_shows_how_texts_are_escaped() {
+        for (assistant, escaped, json) in [
+            ("{{ m.content }}", "", ""),
+            ("{{ m.content | tojson }}", "content", "content"),
+            ("{{ m.content | e }}", "content", ""),
+            (
+                "{% if m.reasoning_content %}{\"m\": {{ m.reasoning_content | tojson }}}{% endif %}{{ m.content }}",
+                "reasoning",
+                "reasoning",
+            ),
+        ] {
+            let format = Format::of(&template(assistant), &RenderInput::default());
+            let format = format.expect("it renders a question");
+            let keys = |slots: &[Slot]| {
+                let keys: Vec<&str> = slots.iter().map(|slot| slot.key()).collect();
+                keys.join(" ")
+            };
+            assert_eq!(keys(&format.escaped), escaped, "{assistant}");
+            assert_eq!(keys(&format.json_strings), json, "{assistant}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_known_of_calls_is_told() {
+        let each = "{% for c in m.tool_calls %}<do {{ c.function.name }}>\
+                    {% for k, v in c.function.arguments.items() %}<{{ k }}>V</>{% endfor %}</do>{% endfor %}";
+        for (value, expected) in [
+            ("{{ v | tojson }}", ""),
+            ("{{ v }}", ""),
+            (
+                "{{ v if v is not float else '?' }}",
+                "how values of type number are written",
+            ),
+            (
+                "{{ v if v is not mapping else '?' }}",
+                "how values of type object are written",
+            ),
+        ] {
+            let jinja = format!("{{{{ m.content }}}}{}", each.replace('V', value));
+            let format = Format::of(&template(&jinja), &RenderInput::default());
+            let gaps = format.expect("it renders a question").gaps;
+            assert_eq!(gaps.join(", "), expected, "{value}");
+        }
+    }
+}

@@ -185,3 +185,124 @@ fn content_parts(reasoning: &str, content: Option<&str>, note: &str) -> Value {
     let text = content.map(|text| object! {"type": "text", "text": text});
     [reasoning].into_iter().chain(text).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn turn(letters: &str) -> AssistantTurn {
+        let mut turn = AssistantTurn::default();
+        for letter in letters.chars() {
+            match letter {
+                'r' => turn = turn.with_reasoning("Hm."),
+                't' => turn = turn.with_content("Yes."),
+                _ => turn
+                    .calls
+                    .push(ToolCall::new("f", [("a".to_owned(), "é".into())])),
+            }
+        }
+        turn
+    }
+
+    #[test]
+    fn only_what_a_turn_has_use_for_is_tried_in_other_forms() {
+        for (letters, expected) in [
+            ("t", 1),
+            ("", 3),
+            ("r", 6),
+            ("rt", 2),
+            ("tc", 12),
+            ("c", 36),
+            ("rc", 72),
+        ] {
+            let forms = InputForm::default().alternatives(&turn(letters));
+            assert_eq!(forms.len(), expected, "{letters}");
+            // What is most common comes first.
+            assert_eq!(forms[0], InputForm::default(), "{letters}");
+        }
+    }
+
+    #[test]
+    fn messages_are_written_as_a_form_says() {
+        let plain = InputForm::default();
+        let with = |empty_content| InputForm {
+            empty_content,
+            ..plain
+        };
+        let in_parts = InputForm {
+            reasoning: ReasoningForm::Part,
+            ..plain
+        };
+        let as_text = InputForm {
+            arguments_as_text: true,
+            id_shape: IdShape::Named,
+            ..with(EmptyContent::Absent)
+        };
+        for (form, letters, expected) in [
+            (plain, "", r#"{"role": "assistant", "content": ""}"#),
+            (
+                with(EmptyContent::Null),
+                "",
+                r#"{"role": "assistant", "content": null}"#,
+            ),
+            (with(EmptyContent::Absent), "", r#"{"role": "assistant"}"#),
+            (
+                with(EmptyContent::Absent),
+                "t",
+                r#"{"role": "assistant", "content": "Yes."}"#,
+            ),
+            (
+                plain,
+                "rt",
+                r#"{"role": "assistant", "content": "Yes.", "reasoning": "Hm."}"#,
+            ),
+            (
+                in_parts,
+                "rt",
+                r#"{"role": "assistant", "content": [{"type": "thinking", "thinking": "Hm.", "note": "N"}, {"type": "text", "text": "Yes."}]}"#,
+            ),
+            (
+                in_parts,
+                "r",
+                r#"{"role": "assistant", "content": [{"type": "thinking", "thinking": "Hm.", "note": "N"}]}"#,
+            ),
+            (
+                plain,
+                "c",
+                r#"{"role": "assistant", "content": "", "tool_calls": [{"id": "zqid70001", "type": "function", "function": {"name": "f", "arguments": {"a": "é"}}}]}"#,
+            ),
+            // Ids count; a text of JSON has no escapes that a model would not write.
+            (
+                as_text,
+                "cc",
+                r#"{"role": "assistant", "tool_calls": [{"id": "functions.f:0", "type": "function", "function": {"name": "f", "arguments": "{\"a\": \"é\"}"}}, {"id": "functions.f:1", "type": "function", "function": {"name": "f", "arguments": "{\"a\": \"é\"}"}}]}"#,
+            ),
+        ] {
+            let message = form.message(&turn(letters), "N");
+            let expected: Value = expected.parse().expect("it is JSON");
+            assert_eq!(message, expected, "{letters}");
+        }
+    }
+
+    #[test]
+    fn messages_that_are_read_back_have_reasoning_under_its_key_and_no_note() {
+        let in_parts = InputForm {
+            reasoning: ReasoningForm::Part,
+            ..InputForm::default()
+        };
+        for (form, expected) in [
+            (
+                InputForm::default(),
+                r#"{"role": "assistant", "content": "Yes.", "mull": "Hm."}"#,
+            ),
+            (
+                in_parts,
+                r#"{"role": "assistant", "content": [{"type": "thinking", "thinking": "Hm."}, {"type": "text", "text": "Yes."}]}"#,
+            ),
+        ] {
+            let message = form.message_for_reading(&turn("rt"), "mull");
+            let expected: Value = expected.parse().expect("it is JSON");
+            assert_eq!(message, expected);
+        }
+    }
+}

@@ -130,6 +130,8 @@ fn has_stand_in(text: &str, with: &str, token: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::analysis::tests::found;
+    use crate::chat_template::ChatTemplate;
 
     #[test]
     fn a_stand_in_is_in_all_places_of_the_token() {
@@ -147,5 +149,46 @@ mod tests {
         assert!(!has_stand_in("a", "b", "TOKEN"));
         assert!(is_missed(None, Some("a TOKEN"), "TOKEN"));
         assert!(!is_missed(None, None, "TOKEN"));
+    }
+
+    #[test]
+    fn a_token_is_missed_that_turns_are_written_with() {
+        for (turn, expected) in [
+            ("{{ m.content }}{{ eos_token }}", "eos_token"),
+            (
+                "{{ m.content }}{{ end_token }}{{ eos_token }}",
+                "end_token eos_token",
+            ),
+            // It stands at the end of the prompt, or before all else.
+            (
+                "{{ bos_token if loop.first and m.role == 'user' }}{{ m.content }}<end>",
+                "",
+            ),
+            // The next message cuts it off, and it ends turns.
+            (
+                "{{ m.content }}{{ eos_token if m.role == 'assistant' and not loop.last }}",
+                "eos_token",
+            ),
+            // The template has a text of its own for it, but nothing is no text.
+            ("{{ m.content }}{{ eos_token or '</s>' }}", ""),
+            ("{{ m.content }}{{ eos_token or '' }}", "eos_token"),
+            // Other variables get plain values.
+            ("{{ m.content }}{{ suffix }}", ""),
+            ("{{ m.content }}<end>", ""),
+        ] {
+            let jinja = format!(
+                "{{% for m in messages %}}{{{{ m.role }}}}: {turn}{{% endfor %}}\
+                 {{% if add_generation_prompt %}}assistant: {{% endif %}}"
+            );
+            let mut template = ChatTemplate::from_jinja(jinja);
+            let missing = found(&template).missing_tokens;
+            let names: Vec<&str> = missing.iter().map(|token| token.name.as_str()).collect();
+            assert_eq!(names.join(" "), expected, "{turn}");
+            // None is missed that is known.
+            template.eos_token = Some("</s>".to_owned());
+            let missing = found(&template).missing_tokens;
+            let mut names = missing.iter().map(|token| token.name.as_str());
+            assert!(names.all(|name| name != "eos_token"), "{turn}");
+        }
     }
 }

@@ -123,3 +123,6 @@ pub(crate) use conversation::ConversationShape;
 pub(crate) use infer_format::infer_format;
 pub(crate) use turn_headers::TurnHeaders;
 pub(crate) use variables::is_given;
+
+#[cfg(test)]
+mod tests;

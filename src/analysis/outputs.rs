@@ -315,3 +315,162 @@ fn whole_call(value: &Value) -> Option<ToolCall> {
     let arguments = under(&["arg", "param", "input"])?.as_object()?;
     Some(ToolCall::new(name, pairs(arguments)))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::tests::{asked, template, words};
+
+    fn call(name: &str, arguments: &str) -> ToolCall {
+        let arguments: Value = arguments.parse().expect("it is JSON");
+        ToolCall::new(name, pairs(arguments.as_object().expect("it is an object")))
+    }
+
+    #[test]
+    fn an_output_is_under_its_key_and_what_is_wrong_is_told() {
+        for (value, expected) in [
+            (r#"{"output": "a"}"#, Ok("a")),
+            (r#"{"text": "a", "prefix": null, "id": 7}"#, Ok("a")),
+            (r#"{"output": "a", "text": "b"}"#, Ok("a")),
+            (
+                r#"{"prefix": "a"}"#,
+                Err("there is no `output`: write the text of the model under it"),
+            ),
+            (r#"{"output": 7}"#, Err("`output` is a number, not a text")),
+            (
+                r#"{"output": "a", "prefix": []}"#,
+                Err("`prefix` is an array, not a text"),
+            ),
+            (
+                r#"{"output": "a", "message": "b"}"#,
+                Err("`message` is a string, not an object"),
+            ),
+        ] {
+            let found = ModelOutput::from_value(&value.parse().expect("it is JSON"));
+            let found = found.as_ref().map(|output| output.text.as_str());
+            assert_eq!(found.map_err(String::as_str), expected, "{value}");
+        }
+    }
+
+    #[test]
+    fn the_words_of_probes_stand_in_place_of_those_of_calls() {
+        let (f, g) = (call("f", r#"{"a": 1}"#), call("g", r#"{"b": "x"}"#));
+        for (text, calls, expected) in [
+            (
+                r#"<do>f{"a":1}</do>"#,
+                &[&f][..],
+                Some(r#"<do>fa{"ka": "va"}</do>"#),
+            ),
+            // The name may stand behind, and once more where the call is closed.
+            (r#"{"a": 1}@f"#, &[&f], Some(r#"{"ka": "va"}@fa"#)),
+            ("<g b=x></g>", &[&g], Some("<fa ka=va></fa>")),
+            (
+                r#"f{"a":1}g{"b": "x"}"#,
+                &[&f, &g],
+                Some(r#"fa{"ka": "va"}fb{"kb": "vb"}"#),
+            ),
+            // An example of JSON before it holds other values.
+            (
+                r#"{"a": 2}f{"a": 1}"#,
+                &[&f],
+                Some(r#"{"a": 2}fa{"ka": "va"}"#),
+            ),
+            (r#"f{"a": 2}"#, &[&f], None),
+            (r#"{"a": 1}"#, &[&f], None),
+            ("no call", &[], None),
+            (r#"f{"a":1}f{"a":1}f{"a":1}"#, &[&f, &f, &f], None),
+        ] {
+            let calls: Vec<ToolCall> = calls.iter().map(|call| (*call).clone()).collect();
+            let found = in_words(text, &calls, &words());
+            let found = found.as_ref().map(|(count, text)| {
+                assert_eq!(*count, calls.len());
+                text.as_str()
+            });
+            assert_eq!(found, expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn json_behind_a_marker_is_a_call_if_it_looks_like_one() {
+        for (text, expected) in [
+            (
+                r#"So.<do>{"name": "f", "arguments": {"a": 1}}"#,
+                Some((3, r#"f{"a":1}"#)),
+            ),
+            (
+                r#"<do>[{"tool_name": "f", "tool_input": {}}]"#,
+                Some((0, "f{}")),
+            ),
+            (
+                r#"<do>[{"name": "f", "args": {}}, {"name": "g", "args": {}}]"#,
+                Some((0, "f{} g{}")),
+            ),
+            // The name may stand before the arguments, with a marker before it.
+            (r#"So.<do>f.g-h{"a": 1}"#, Some((3, r#"f.g-h{"a":1}"#))),
+            // An example in a text is no call, nor is what has no name.
+            (r#"Write {"name": "f", "arguments": {}} so."#, None),
+            (r#"Write f{"a": 1} so."#, None),
+            (r#"<do>{"a": 1}"#, None),
+            ("<do>[]", None),
+            ("<do>", None),
+        ] {
+            let found = calls_that_show(text).map(|(start, calls)| {
+                let calls = calls.into_iter();
+                let calls =
+                    calls.map(|call| call.name + &crate::json::write(&call.arguments.into()));
+                (start, calls.collect::<Vec<_>>().join(" "))
+            });
+            let found = found
+                .as_ref()
+                .map(|(start, calls)| (*start, calls.as_str()));
+            assert_eq!(found, expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn reasoning_shows_by_a_known_thought_or_by_the_name_of_its_markers() {
+        let template = template("{{ m.content }}");
+        for (output, expected) in [
+            (
+                r#"{"output": "<think>Hm.</think>Yes."}"#,
+                Some(("<think>", "</think>")),
+            ),
+            (
+                r#"{"output": "<m>Hm.</m>Yes.", "message": {"thinking": "Hm.", "content": "Yes."}}"#,
+                Some(("<m>", "</m>")),
+            ),
+            // The prompt may have opened it; of any marker there, only the name tells.
+            (
+                r#"{"output": "Hm.</think>Yes.", "prefix": "<bot><think>\n"}"#,
+                Some(("<think>", "</think>")),
+            ),
+            (
+                r#"{"output": "Hm.</m>Yes.", "prefix": "<bot>", "message": {"thinking": "Hm."}}"#,
+                Some(("", "</m>")),
+            ),
+            (
+                r#"{"output": "Hm.</m>Yes.", "prefix": "<think>", "message": {"thinking": "Hm."}}"#,
+                Some(("<think>", "</m>")),
+            ),
+            (r#"{"output": "<m>Hm.</m>Yes."}"#, None),
+            (r#"{"output": "So: <think>Hm.</think>Yes."}"#, None),
+            // A thought that is known to be none is none.
+            (
+                r#"{"output": "<think>Hm.</think>Yes.", "message": {"content": "Yes."}}"#,
+                None,
+            ),
+        ] {
+            let value = output.parse().expect("it is JSON");
+            let outputs = [ModelOutput::from_value(&value).expect("it is an output")];
+            let markers = asked(&template, |prober| reasoning(prober, &outputs));
+            let found = markers.map(|markers| {
+                let text = |marker: Option<String>| marker.unwrap_or_default();
+                (text(markers.open), text(markers.close))
+            });
+            let found = found
+                .as_ref()
+                .map(|(open, close)| (open.as_str(), close.as_str()));
+            assert_eq!(found, expected, "{output}");
+        }
+    }
+}

@@ -530,3 +530,129 @@ fn joined(pieces: Vec<Piece>) -> Vec<Piece> {
     }
     all
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::format::Dialect;
+
+    fn passage(text: &str, to: ConversationSlot) -> Passage {
+        Passage {
+            from: Some(ConversationSlot::User),
+            to: Some(to),
+            pieces: vec![Piece::Text(text.to_owned())],
+            is_within: false,
+            skips: false,
+            is_prompt: false,
+        }
+    }
+
+    #[test]
+    fn passages_that_differ_in_numbers_only_are_one_in_which_these_count() {
+        use ConversationSlot::{Content, Result};
+        for (passages, expected) in [
+            (
+                vec![("<turn 1>", Content), ("<turn 2>", Content)],
+                &["`<turn ` INDEX `>`"][..],
+            ),
+            (
+                vec![("<turn 9>", Content), ("<turn 10>", Content)],
+                &["`<turn ` INDEX `>`"],
+            ),
+            // A digit that never changes counts nothing.
+            (
+                vec![("<h2 1>", Content), ("<h2 2>", Content)],
+                &["`<h2 ` INDEX `>`"],
+            ),
+            (vec![("<h2>", Content)], &["`<h2>`"]),
+            (
+                vec![("<turn 1>", Content), ("<turn 1>", Content)],
+                &["`<turn 1>`"],
+            ),
+            // What they lead to tells them apart, and so does any other text.
+            (vec![("<1>", Content), ("<2>", Result)], &["`<1>`", "`<2>`"]),
+            (
+                vec![("<a 1>", Content), ("<b 2>", Content)],
+                &["`<a 1>`", "`<b 2>`"],
+            ),
+        ] {
+            let passages = passages.into_iter().map(|(text, to)| passage(text, to));
+            let found = with_indices(passages.collect());
+            let found: Vec<String> = found.iter().map(ToString::to_string).collect();
+            assert_eq!(found, expected);
+        }
+    }
+
+    #[test]
+    fn texts_are_cut_around_digits_and_joined_again() {
+        for (text, expected) in [
+            ("<turn 12>", &["<turn ", "12", ">"][..]),
+            ("1a2", &["1", "a", "2"]),
+            ("no", &["no"]),
+            ("", &[]),
+        ] {
+            let runs = runs_of_digits(text);
+            let texts = expected.iter().map(|run| Piece::Text((*run).to_owned()));
+            assert_eq!(runs, texts.collect::<Vec<_>>(), "{text}");
+            let whole = (!text.is_empty()).then(|| Piece::Text(text.to_owned()));
+            assert_eq!(
+                joined(runs),
+                whole.into_iter().collect::<Vec<_>>(),
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_is_said_once_has_a_slot_and_what_is_said_twice_has_none() {
+        let script = LabeledConversation {
+            words: vec![
+                ("w1".to_owned(), ConversationSlot::User, 0),
+                ("w2".to_owned(), ConversationSlot::Content, 1),
+                ("w3".to_owned(), ConversationSlot::Calls, 1),
+            ],
+            ..LabeledConversation::default()
+        };
+        for (text, expected) in [
+            ("<u>w1<a>w2", Some("user 3 content 8")),
+            // A template may drop what was said; calls are looked for by their tree.
+            ("<u>w1<a>w3", Some("user 3")),
+            ("", Some("")),
+            ("<u>w1<a>w2 (to w1)", None),
+            ("<u>w1<a>w3w3", Some("user 3")),
+        ] {
+            let found = said(text, &script).map(|found| {
+                let found = found.iter();
+                let found = found.map(|found| format!("{} {}", found.slot.key(), found.start));
+                found.collect::<Vec<_>>().join(" ")
+            });
+            assert_eq!(found.as_deref(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn ids_are_the_last_entries_of_calls_that_are_objects() {
+        let name = || Entry {
+            key: "name".to_owned(),
+            value: Node::Slot(Slot::Name),
+        };
+        let object = || Node::Object(vec![name()], Dialect::default());
+        let tag = || Node::Literal("<do>".to_owned());
+        for (call, expected) in [
+            (object(), "call({name: NAME, id: string(ID)})"),
+            (
+                Node::Sequence(vec![tag(), object()]),
+                "call(`<do>` {name: NAME, id: string(ID)})",
+            ),
+            (
+                Node::Sequence(vec![tag(), Node::Slot(Slot::Name)]),
+                "call(`<do>` NAME)",
+            ),
+        ] {
+            let found = with_id(Node::Call(Box::new(call)));
+            assert_eq!(found.to_string(), expected);
+        }
+        // What is no call has no id.
+        assert_eq!(with_id(object()), object());
+    }
+}

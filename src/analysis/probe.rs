@@ -482,3 +482,127 @@ impl<'t> Prober<'t> {
         Ok(text)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn templates_are_asked_in_the_plainest_form_that_they_take() {
+        for (jinja, expected) in [
+            (
+                "{% for m in messages %}{{ m.content }}{% endfor %}",
+                "null []",
+            ),
+            // No null has a length.
+            (
+                "{{ tools | length }}{% for m in messages %}{{ m.content }}{% endfor %}",
+                "[] []",
+            ),
+            (
+                "{% for m in messages %}{{ '' + m.content[0].text }}{% endfor %}",
+                "null [\"user\", \"system\", \"assistant\", \"tool\"]",
+            ),
+            (
+                "{{ tools | length }}{% for m in messages %}{{ '' + m.content[0].text }}{% endfor %}",
+                "[] [\"user\", \"system\", \"assistant\", \"tool\"]",
+            ),
+            // It finds no part in a text, and says nothing.
+            (
+                "{% for m in messages %}{% if m.role == 'tool' %}{% for p in m.content if p.type == 'text' %}\
+                 {{ p.text }}{% endfor %}{% else %}{{ m.content }}{% endif %}{% endfor %}",
+                "null [\"tool\"]",
+            ),
+            // In neither form anything comes out of it.
+            (
+                "{% for m in messages %}{% if m.role != 'tool' %}{{ m.content }}{% endif %}{% endfor %}",
+                "null []",
+            ),
+            ("{{ messages[0].content.no.no }}", "refused"),
+        ] {
+            let template = ChatTemplate::from_jinja(jinja);
+            let prepared = template.prepare();
+            let renderer = prepared.renderer().expect("it is valid");
+            let mut prober = Prober::new(&template, renderer, &RenderInput::default());
+            let found = match prober.try_question() {
+                Ok(()) => {
+                    let setting = prober.setting();
+                    format!("{} {:?}", json::write(&setting.no_tools), setting.in_parts)
+                }
+                Err(_) => "refused".to_owned(),
+            };
+            assert_eq!(found, expected, "{jinja}");
+        }
+    }
+
+    #[test]
+    fn words_of_probes_stand_nowhere_in_the_template() {
+        for (jinja, expected) in [("{{ 1 }}", "zq"), ("zq {{ 1 }}", "zqq"), ("zqqq", "zqqqq")] {
+            let template = ChatTemplate::from_jinja(jinja);
+            let prepared = template.prepare();
+            let renderer = prepared.renderer().expect("it is valid");
+            let prober = Prober::new(&template, renderer, &RenderInput::default());
+            assert_eq!(prober.stem(), expected, "{jinja}");
+            let [one, other] = [prober.word("name"), prober.word("name")];
+            assert!(one != other && prober.holds_words(&one), "{jinja}");
+        }
+    }
+
+    #[test]
+    fn what_a_token_is_may_be_known_without_being_given() {
+        let mut template = ChatTemplate::from_jinja("{{ 1 }}");
+        template.eos_token = Some("</s>".to_owned());
+        let base = RenderInput {
+            variables: object! {"brief": true},
+            ..RenderInput::default()
+        };
+        let prepared = template.prepare();
+        let renderer = prepared.renderer().expect("it is valid");
+        let prober = Prober::new(&template, renderer, &base);
+        for (name, expected) in [
+            ("eos_token", true),
+            ("bos_token", false),
+            ("brief", true),
+            ("mull", false),
+        ] {
+            assert_eq!(prober.knows(name), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn texts_become_parts_and_parts_stay() {
+        for (message, expected) in [
+            (
+                r#"{"role": "user", "content": "Hi"}"#,
+                r#"{"role": "user", "content": [{"type": "text", "text": "Hi"}]}"#,
+            ),
+            (r#"{"content": []}"#, r#"{"content": []}"#),
+            (r#"{"content": null}"#, r#"{"content": null}"#),
+        ] {
+            let message: Value = message.parse().expect("it is JSON");
+            let expected: Value = expected.parse().expect("it is JSON");
+            assert_eq!(in_parts(&message), expected);
+        }
+    }
+
+    #[test]
+    fn all_in_which_renderings_differ_is_in_their_keys() {
+        let template = ChatTemplate::from_jinja("{{ messages | tojson }}{{ a }}{{ tools }}");
+        let prepared = template.prepare();
+        let renderer = prepared.renderer().expect("it is valid");
+        let prober = Prober::new(&template, renderer, &RenderInput::default());
+        let probe = || Probe::of([message("user", "Hi")]);
+        let offered = || Tools::of([tool("f", "Finds", "k")]);
+        for (other, expected) in [
+            (probe(), 1),
+            (probe().prompt(), 2),
+            (probe().variable("a", 1), 3),
+            (probe().tools(offered()), 4),
+            (probe().tools(offered()), 4),
+            (Probe::of([message("user", "Ho")]), 5),
+        ] {
+            prober.render(&other).expect("it renders");
+            assert_eq!(prober.renderings(), expected);
+        }
+    }
+}

@@ -274,3 +274,102 @@ fn opener_in_header(headers: &TurnHeaders, close: &str) -> Option<String> {
     let at = pieces.iter().rposition(|piece| is_pair(piece, closing))?;
     Some(pieces[at..].concat())
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::analysis::tests::found;
+    use crate::chat_template::ChatTemplate;
+
+    #[test]
+    fn reasoning_is_found_between_its_markers_wherever_it_stands() {
+        const THOUGHT: &str = "{{ m.reasoning_content }}";
+        // `T` stands for the thought, `C` for what is said, and `>|` for a thought that nothing closes.
+        for (assistant, prompt, expected) in [
+            ("<m>T</m>C", "", "<m> </m> last past"),
+            ("{% if T %}<m>T</m>{% endif %}C", "", "<m> </m> last past"),
+            (
+                "{% if T and loop.last %}<m>T</m>{% endif %}C",
+                "",
+                "<m> </m> last",
+            ),
+            // The turn just begins with it; or goes on up to what opens the next part.
+            ("T</m>C", "", " </m> last past"),
+            (
+                "{% if T %}Mull: T\n{% endif %}Say: C",
+                "",
+                "Mull:  >| last past",
+            ),
+            // What opens any text closes no thought.
+            (
+                "{% if T %}<m>T</m>{% endif %}<say>C</say>",
+                "",
+                "<m> </m> last past",
+            ),
+            // What closes it is what stands behind it before texts and before calls.
+            (
+                "{% if T %}Mull: T Enough. {% endif %}{% if m.tool_calls %}{{ m.tool_calls | tojson }}\
+                 {% else %}{% if T %}So: {% endif %}C{% endif %}",
+                "",
+                "Mull:  Enough. last past",
+            ),
+            // It is written only where thinking is on.
+            (
+                "{% if T and think %}<m>T</m>{% endif %}C",
+                "{% if not think %}<m></m>{% endif %}",
+                "<m> </m> last past closed",
+            ),
+            // It stands behind what was said; what closes the text is no part of its opener.
+            (
+                "<say>C</say>{% if T %}<m>T</m>{% endif %}",
+                "",
+                "<m> </m> last past",
+            ),
+            // Every turn and every prompt begins with what opens it.
+            ("<m>T</m>C", "<m>", "<m> </m> last past opened"),
+            (
+                "<m>T</m>C",
+                "{% if off %}<m></m>{% endif %}",
+                "<m> </m> last past closed",
+            ),
+            // A template cuts it out of content, and writes it nowhere.
+            (
+                "{{ m.content.split('</mull>')[-1] }}",
+                "",
+                "<mull> </mull> inferred cut",
+            ),
+            ("C", "<mull>", "<mull> </mull> inferred opened"),
+            ("C", "", "none"),
+        ] {
+            let assistant = assistant.replace("if T", "if m.reasoning_content");
+            let assistant = assistant
+                .replace('T', THOUGHT)
+                .replace('C', "{{ m.content }}");
+            let jinja = format!(
+                "{{% for m in messages %}}{{% if m.role == 'assistant' %}}<bot>{assistant}{{% else %}}\
+                 <user>{{{{ m.content }}}}{{% endif %}}<end>{{% endfor %}}\
+                 {{% if add_generation_prompt %}}<bot>{prompt}{{% endif %}}"
+            );
+            let text = found(&ChatTemplate::from_jinja(jinja)).reasoning.map_or(
+                "none".to_owned(),
+                |shape| {
+                    let close = shape.close.unwrap_or_else(|| ">|".to_owned());
+                    let mut text = format!("{} {close}", shape.open.unwrap_or_default());
+                    for (is, word) in [
+                        (shape.certainty.key() != "seen", shape.certainty.key()),
+                        (shape.in_last_turn, "last"),
+                        (shape.in_past_turns, "past"),
+                        (shape.cut_from_content, "cut"),
+                        (shape.opened_by_prompt, "opened"),
+                        (shape.closed_by_prompt, "closed"),
+                    ] {
+                        if is {
+                            text = format!("{text} {word}");
+                        }
+                    }
+                    text
+                },
+            );
+            assert_eq!(text, expected, "{assistant} {prompt}");
+        }
+    }
+}

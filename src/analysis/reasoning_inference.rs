@@ -192,3 +192,136 @@ pub(super) fn cuts_off(prober: &TurnProber<'_>, marker: &str) -> bool {
     // A template that drops past answers altogether does not do so because of the marker.
     keeps(marker, &after) && !keeps(marker, &before) && keeps(" ", &before)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::tests::{asked, template};
+
+    fn shown(markers: Option<ReasoningMarkers>) -> String {
+        let text = |marker: Option<String>| marker.unwrap_or_default();
+        markers.map_or_else(String::new, |markers| {
+            format!("{} {}", text(markers.open), text(markers.close))
+        })
+    }
+
+    #[test]
+    fn who_speaks_is_no_part_of_what_a_prompt_opens() {
+        for (rest, expected) in [
+            ("<role>assistant</role><mull>", "<mull>"),
+            ("<start>assistant\n<mull>", "\n<mull>"),
+            // Markers that say no more than this belong together, though they have no name.
+            ("<start>assistant<end>\n", "\n"),
+            ("<start>Model<mull>", "<mull>"),
+            // It would be a thought that begins with this word.
+            ("<think>model", "<think>model"),
+            ("assistant: <mull>", "assistant: <mull>"),
+            ("<start>user<mull>", "<start>user<mull>"),
+        ] {
+            assert_eq!(behind_role(rest), expected, "{rest:?}");
+        }
+    }
+
+    #[test]
+    fn one_prompt_or_two_show_what_closes_a_thought() {
+        for (remainders, expected) in [
+            (&["<m>\n\n</m>"][..], "<m> </m>"),
+            (&["<m>", "<m>\n\n</m>"], "<m> </m>"),
+            // No name belongs to it, and the second prompt says all that the first does.
+            (&["<mull>", "<mull><say>"], "<mull> <say>"),
+            (&["Mull:", "Mull: Enough."], "Mull: Enough."),
+            (&["<mull>", "<say>"], ""),
+            (&["<mull>", "<mull><no><say>"], ""),
+            (&["<mull>", "<mull>"], ""),
+            (&[""], ""),
+        ] {
+            let in_one = remainders.iter().find_map(|rest| pair_in(rest));
+            let found = in_one.or_else(|| closed_in_another(remainders));
+            assert_eq!(shown(found), expected, "{remainders:?}");
+        }
+    }
+
+    #[test]
+    fn texts_in_quotes_are_read_line_by_line() {
+        for (source, expected) in [
+            ("{{ 'abc' + \"def\" }}", "abc def"),
+            ("{{ '\\nabc\\n' }}", "abc"),
+            // An apostrophe turns what follows on its line inside out, and no other line.
+            ("{# don't #}\n{{ 'abc' }}", "abc t #}"),
+            // Signs stand in any template.
+            ("{{ ': ' + 'ab' + '\\n' }}", ""),
+            ("{{ 'abc' }}{{ 'abc' }}", "abc"),
+        ] {
+            assert_eq!(quoted(source).join(" "), expected, "{source}");
+        }
+    }
+
+    #[test]
+    fn content_is_cut_off_because_of_a_marker_and_in_past_turns() {
+        for (assistant, marker, expected) in [
+            ("{{ m.content.split('</m>')[-1] }}", "</m>", true),
+            ("{{ m.content.split('</m>')[-1] }}", "</n>", false),
+            ("{{ m.content.split('</m>')[0] }}", "</m>", false),
+            ("{{ m.content }}", "</m>", false),
+            // Past answers are dropped altogether, and a single word is kept of each.
+            (
+                "{% if loop.last %}{{ m.content }}{% endif %}",
+                "</m>",
+                false,
+            ),
+            ("{{ m.content[-12:] }}", "</m>", false),
+            ("{{ m.content if '</m>' not in m.content }}", "</m>", false),
+        ] {
+            let found = asked(&template(assistant), |prober| cuts_off(prober, marker));
+            assert_eq!(found, expected, "{assistant} {marker}");
+        }
+    }
+
+    #[test]
+    fn markers_are_inferred_from_prompts_and_from_what_is_cut() {
+        let cuts = |close: &str| format!("{{{{ m.content.split('{close}')[-1] }}}}");
+        for (assistant, remainder, expected) in [
+            // The marker that belongs to the prompt's stands in the source.
+            (
+                "{{ m.content }}{# </mull> #}".to_owned(),
+                "<mull>",
+                "<mull> </mull>",
+            ),
+            // A prompt ends with what closes a thought, so that the turn begins with the answer.
+            (
+                "{{ m.content }}{# <mull> #}".to_owned(),
+                "</mull>",
+                "<mull> </mull>",
+            ),
+            ("{{ m.content }}".to_owned(), "</mull>", " </mull>"),
+            // No name belongs to it, and the template cuts content off there.
+            (cuts("</so>"), "<mull>", "<mull> </so>"),
+            (cuts("Enough."), "Mull:", "Mull: Enough."),
+            // Of several, the one that says that something ends.
+            (
+                "{{ m.content.split('<a>')[-1].split('<stop>')[-1] }}".to_owned(),
+                "<mull>",
+                "<mull> <stop>",
+            ),
+            // What closes it is made up, but not for a token whose name does not say that it thinks.
+            ("{{ m.content }}".to_owned(), "<mull>", "<mull> </mull>"),
+            ("{{ m.content }}".to_owned(), "<|mull|>", ""),
+            (
+                "{{ m.content }}".to_owned(),
+                "<|think|>",
+                "<|think|> <|/think|>",
+            ),
+            ("{{ m.content }}".to_owned(), "Mull:", ""),
+            // Prompts open nothing, and the template cuts thoughts out of past turns.
+            (cuts("</mull>"), "", "<mull> </mull>"),
+            (cuts("<mull>"), "", ""),
+            ("{{ m.content }}".to_owned(), "", ""),
+        ] {
+            let template = template(&assistant);
+            let found = asked(&template, |prober| {
+                infer(prober, &template.jinja, &[remainder.to_owned()])
+            });
+            assert_eq!(shown(found), expected, "{assistant} {remainder}");
+        }
+    }
+}

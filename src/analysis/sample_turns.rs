@@ -81,3 +81,28 @@ impl SampleTurns {
         matches!(found, Ok(true))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::tests::{asked, template};
+
+    #[test]
+    fn templates_are_silent_whose_turns_say_nothing_anywhere() {
+        for (assistant, expected) in [
+            ("{{ m.content }}", false),
+            ("", true),
+            ("Yes.", true),
+            ("{{ m.reasoning_content }}", false),
+            // It says something behind a tool's answer only.
+            ("{% if loop.index > 3 %}{{ m.content }}{% endif %}", false),
+            // A template that refuses turns is not silent: its error says why.
+            ("{{ raise_exception('no') }}", false),
+        ] {
+            let silent = asked(&template(assistant), |prober| {
+                SampleTurns::new(prober).are_silent(prober)
+            });
+            assert_eq!(silent, expected, "{assistant}");
+        }
+    }
+}

@@ -313,3 +313,202 @@ fn of_keys(keys: &CallKeys<'_>) -> String {
     }
     text
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::tests::{found, template};
+
+    #[test]
+    fn turns_are_told_by_what_they_begin_and_end_with() {
+        let texts = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect();
+        for (headers, ends, next, answer, expected) in [
+            (
+                &["<bot>"][..],
+                &["<end>"][..],
+                false,
+                false,
+                "begins after `<bot>`, ends with `<end>`",
+            ),
+            (
+                &["<bot>\n", "<tag>"],
+                &["<a>", "<b>"],
+                false,
+                false,
+                "begins after `<bot>⏎`, `<tag>`, ends with `<a>`, `<b>`",
+            ),
+            (
+                &[],
+                &[],
+                false,
+                false,
+                "nothing tells where it begins, nothing tells where it ends",
+            ),
+            (
+                &["<bot>"],
+                &["<end>"],
+                true,
+                true,
+                "begins after `<bot>`, ends with `<end>`, or with the `<|found|>` before a tool's answer, \
+                 and the next turn's header always follows",
+            ),
+        ] {
+            let shape = TurnShape {
+                headers: texts(headers),
+                ends: texts(ends),
+                next_header: next.then(|| "<bot>".to_owned()),
+                answer_marker: answer.then(|| "<|found|>".to_owned()),
+                ..TurnShape::default()
+            };
+            assert_eq!(of_turn(&shape), expected);
+        }
+    }
+
+    #[test]
+    fn reasoning_is_told_by_its_markers_and_places() {
+        for (open, close, places, expected) in [
+            (
+                "<m>",
+                "</m>",
+                "lp",
+                "between `<m>` and `</m>`; rendered in the last turn, in past turns",
+            ),
+            (
+                "",
+                "</m>",
+                "l",
+                "from the start of the turn up to `</m>`; rendered in the last turn",
+            ),
+            (
+                "Mull:",
+                "",
+                "c",
+                "from `Mull:` up to what opens the next part; rendered only beside calls",
+            ),
+            (
+                "<m>",
+                "</m>",
+                "",
+                "between `<m>` and `</m>`; never rendered",
+            ),
+            (
+                "<m>",
+                "</m>",
+                "lc",
+                "between `<m>` and `</m>`; rendered in the last turn, beside calls",
+            ),
+            (
+                "<m>",
+                "</m>",
+                "kxoz",
+                "between `<m>` and `</m>`; never rendered; read from `mull`; \
+                 cut out of the content of past turns; a prompt opens it; \
+                 a prompt closes it at once when thinking is off",
+            ),
+        ] {
+            let text = |text: &str| (!text.is_empty()).then(|| text.to_owned());
+            let shape = ReasoningShape {
+                keys: places
+                    .contains('k')
+                    .then(|| "mull".to_owned())
+                    .into_iter()
+                    .collect(),
+                open: text(open),
+                close: text(close),
+                certainty: Certainty::Seen,
+                in_last_turn: places.contains('l'),
+                in_past_turns: places.contains('p'),
+                beside_calls: places.contains('c'),
+                cut_from_content: places.contains('x'),
+                opened_by_prompt: places.contains('o'),
+                closed_by_prompt: places.contains('z'),
+            };
+            assert_eq!(of_reasoning(&shape).join("; "), expected);
+        }
+    }
+
+    #[test]
+    fn sections_are_told_by_what_stands_before_and_after_all_calls() {
+        for (open, close, expected) in [
+            (
+                "<a>",
+                "</a>",
+                Some("all calls of a turn are between `<a>` and `</a>`"),
+            ),
+            (
+                "<a>\n",
+                "\n",
+                Some("`<a>⏎` stands before all calls of a turn"),
+            ),
+            ("", "</a>", Some("`</a>` stands after all calls of a turn")),
+            ("\n", "", None),
+        ] {
+            assert_eq!(
+                of_section(open, close).as_deref(),
+                expected,
+                "{open}{close}"
+            );
+        }
+    }
+
+    #[test]
+    fn calls_are_told_by_their_bodies_and_what_stands_around_them() {
+        for (each, expected) in [
+            (
+                "<do>{{ f | tojson }}</do>",
+                "each a JSON object: name under `name`, arguments under `arguments`; a call is `<do>{…}</do>`; several calls a turn",
+            ),
+            (
+                "<do>{{ {'name': f.name, 'args': f.arguments | tojson, 'id': c.id} | tojson }}</do>",
+                "each a JSON object: name under `name`, arguments under `args` as text, id under `id`; a call is `<do>{…}</do>`; several calls a turn",
+            ),
+            (
+                "<do {{ f.name }}>{{ f.arguments }}</do>",
+                "the name in what opens a call, the arguments a JSON object; a call is `<do NAME>ARGUMENTS</do>`; several calls a turn",
+            ),
+            (
+                "{{ f.name }}({% for k, v in f.arguments.items() %}{{ k }}={{ v | tojson }}{{ ', ' if not loop.last }}{% endfor %})\n",
+                "written as calls in Python; a call is `NAME(ARGUMENTS)`; several calls a turn, with `⏎` between them",
+            ),
+            (
+                "<do_{{ loop.index }} {{ f.name }}>{% for k, v in f.arguments.items() %}<{{ k }}>{{ v }}</{{ k }}>{% endfor %}</do>\n",
+                "each argument as `<KEY>VALUE</KEY>`; a call is `<do_NUMBER NAME>ARGUMENTS</do>`; several calls a turn, with `⏎` between them",
+            ),
+            (
+                "<do {{ f.name }}>{% for k, v in f.arguments.items() %}<{{ 'str ' if v is string else 'any ' }}{{ k }}>{{ v | tojson }}</>{% endfor %}</do>\n",
+                "each argument as `<str KEY>VALUE</>`, the value as JSON, of other types behind `<any `; a call is `<do NAME>ARGUMENTS</do>`; several calls a turn, with `⏎` between them",
+            ),
+            (
+                "<do {{ f.name }}>{% for k, v in f.arguments.items() %}<{{ k }}>{{ '<q>' + v + '<q>' if v is string else v | tojson }}</>{% endfor %}</do>\n",
+                "each argument as `<KEY>VALUE</>`, a text as `<q>VALUE<q>`; a call is `<do NAME>ARGUMENTS</do>`; several calls a turn, with `⏎` between them",
+            ),
+        ] {
+            let jinja = format!(
+                "{{{{ m.content }}}}{{% for c in m.tool_calls %}}{{% set f = c.function %}}{each}{{% endfor %}}"
+            );
+            let statements = found(&template(&jinja)).statements();
+            let calls = statements
+                .iter()
+                .filter(|one| one.subject == Subject::Calls);
+            let calls: Vec<&str> = calls.map(|one| one.text.as_str()).collect();
+            assert_eq!(calls.join("; "), expected, "{each}");
+        }
+    }
+
+    #[test]
+    fn what_stands_beside_reasoning_is_as_sure_as_that_is() {
+        for (certainty, expected) in [(Some(Certainty::Guessed), "guessed"), (None, "seen")] {
+            let mut findings = found(&template("<m>{{ m.reasoning_content }}</m>{{ m.content }}"));
+            findings.content.beside_reasoning = vec!["<so>".to_owned()];
+            match (certainty, &mut findings.reasoning) {
+                (Some(certainty), Some(shape)) => shape.certainty = certainty,
+                (_, reasoning) => *reasoning = None,
+            }
+            let statements = findings.statements();
+            let beside = statements
+                .iter()
+                .find(|one| one.text == "beside reasoning also `<so>`");
+            assert_eq!(beside.expect("it is told").certainty.key(), expected);
+        }
+    }
+}

@@ -213,3 +213,122 @@ pub(super) fn answer_marker(
     // `<|found NAME|>` is another text for each tool.
     (is_alone && !prober.holds_words(first)).then(|| first.to_owned())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::tests::found;
+    use crate::chat_template::ChatTemplate;
+
+    fn shape() -> TurnShape {
+        TurnShape {
+            headers: vec!["\n<bot>\n".to_owned()],
+            before_seams: vec!["<user>".to_owned()],
+            next_header: Some("<|next|>".to_owned()),
+            ..TurnShape::default()
+        }
+    }
+
+    #[test]
+    fn markers_behind_an_end_belong_to_it_and_words_and_headers_do_not() {
+        for (rest, expected) in [
+            ("", true),
+            ("\n", true),
+            ("</turn>\n", true),
+            (" and so on", false),
+            // A header is known whatever white space is around it.
+            ("\n\n<bot>", false),
+            ("</turn><|next|>", false),
+        ] {
+            assert_eq!(shape().ends_with(rest), expected, "{rest:?}");
+        }
+    }
+
+    #[test]
+    fn a_prompt_has_begun_what_stands_behind_its_last_header() {
+        for (prompt, expected) in [
+            ("<user>Hi\n<bot>\n<mull>", "<mull>"),
+            ("<user>Hi\n<bot>\nYes.<end>\n<bot>\n", ""),
+            // The last header is that of an earlier turn, and the model writes its own.
+            ("<user>Hi\n<bot>\nYes.<end><user>So?", ""),
+            ("So?", "So?"),
+        ] {
+            assert_eq!(shape().prefilled(prompt), expected, "{prompt:?}");
+        }
+    }
+
+    #[test]
+    fn what_stands_behind_past_and_last_turns_ends_them() {
+        for (last, past, expected) in [
+            ("<end>\n", "<end>\n<user>", "<end>"),
+            ("</part><over>", "</part><over><user>", "</part> <over>"),
+            // Where words end turns, they do so as a whole.
+            ("Over and out.\n", "Over and out.\nUser: ", "Over and out."),
+            ("<stop>", "<next><user>", "<stop> <next>"),
+            ("", "<user>", "<user>"),
+            ("Bye.", "", "Bye."),
+            ("", "\nUser: ", ""),
+        ] {
+            assert_eq!(ends(last, past).join(" "), expected, "{last:?}");
+        }
+    }
+
+    #[test]
+    fn what_every_conversation_ends_with_ends_turns_unless_it_is_a_header() {
+        let headers = ["<bot>".to_owned()];
+        for (last, before, expected) in [
+            ("<over><reply>", "<over><reply>\n", "<reply>"),
+            ("<over><reply>", "<over>", ""),
+            ("<over><bot>", "<over><bot>", ""),
+            // Words are what somebody says.
+            ("<over>Reply:", "<over>Reply:", ""),
+            ("<over>", "<over>", ""),
+        ] {
+            let found = always_written(last, "<over><user>", before, &headers);
+            assert_eq!(found.join(" "), expected, "{last}");
+        }
+    }
+
+    #[test]
+    fn the_marker_before_words_begins_the_next_turn() {
+        for (text, expected) in [
+            ("<over><|at|>bot", Some(6)),
+            ("<over>\n<|at|>bot", Some(7)),
+            ("<|at|>bot", None),
+            ("bot<|at|>bot", None),
+            ("<over><|at|>", None),
+        ] {
+            assert_eq!(start_of_words(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_marker_before_answers_ends_turns_that_nothing_else_ends() {
+        for (answer, end, expected) in [
+            ("<|found|>", "", Some("<|found|>")),
+            ("<|found|>", "<|over|>", None),
+            // A text is ended, and a call is not.
+            (
+                "<|found|>",
+                "{% if m.content %}<|over|>{% endif %}",
+                Some("<|found|>"),
+            ),
+            // People write such a tag as well.
+            ("<found>", "", None),
+            ("Found: ", "", None),
+            // Calls begin with it, too, and each tool has another.
+            ("<|do|>", "", None),
+            ("<|found {{ m.name }}|>", "", None),
+        ] {
+            let jinja = format!(
+                "{{% for m in messages %}}{{% if m.role == 'tool' %}}{answer}{{{{ m.content }}}}\
+                 {{% elif m.role == 'user' %}}<|ask|>{{{{ m.content }}}}{{% else %}}<|bot|>\
+                 {{{{ m.content }}}}{{% for c in m.tool_calls %}}<|do|>{{{{ c.function | tojson }}}}\
+                 {{% endfor %}}{end}{{% endif %}}{{% endfor %}}\
+                 {{% if add_generation_prompt %}}<|bot|>{{% endif %}}"
+            );
+            let turn = found(&ChatTemplate::from_jinja(jinja)).turn;
+            assert_eq!(turn.answer_marker.as_deref(), expected, "{answer} {end}");
+        }
+    }
+}

@@ -473,3 +473,213 @@ fn own_header(prober: &TurnProber<'_>, header: &TurnHeader) -> String {
     // The turn begins where the message before it ends: with the last marker.
     from_last_marker(header).unwrap_or_else(|| header.trim_start().to_owned())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::tests::{asked, found};
+    use crate::chat_template::ChatTemplate;
+
+    fn header(in_conversation: &str, in_prompt: &str) -> TurnHeader {
+        TurnHeader {
+            situation: PrecedingMessages::Question,
+            mode: ThinkingMode::On,
+            in_conversation: in_conversation.to_owned(),
+            in_prompt: in_prompt.to_owned(),
+            before: Some("<user>".to_owned()),
+        }
+    }
+
+    fn same<const N: usize>(texts: [&str; N]) -> [TurnHeader; N] {
+        texts.map(|text| header(text, text))
+    }
+
+    #[test]
+    fn headers_begin_alike_up_to_their_last_marker_whatever_their_white_space() {
+        for (a, b, expected) in [
+            ("\n<bot>", " <bot>", Some(("\n<bot>", " <bot>"))),
+            (
+                "[bot] [tag] x",
+                "[bot]   [tag]",
+                Some(("[bot] [tag]", "[bot]   [tag]")),
+            ),
+            // Words behind the last marker may belong to the turn.
+            ("<bot> So", "<bot>\nSo", Some(("<bot>", "<bot>"))),
+            ("Bot: ", "Bot:\n", None),
+            ("<bot>", "<tag><bot>", None),
+        ] {
+            assert_eq!(shared_ignoring_space(a, b), expected, "{a:?} {b:?}");
+        }
+    }
+
+    #[test]
+    fn what_stands_behind_a_header_is_found_whatever_its_white_space() {
+        for (text, header, expected) in [
+            ("[bot]   [tag] x", "[bot] [tag]", Some(" x")),
+            ("\n<bot>x", "<bot>\n", Some("x")),
+            ("[bot] x", "[bot] [tag]", None),
+            ("x", "\n", None),
+        ] {
+            assert_eq!(behind_ignoring_space(text, header), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_header_is_taken_from_its_last_marker_on() {
+        for (text, expected) in [
+            ("<end>\n<bot>\n", Some("<bot>\n")),
+            ("<bot>Sir, ", Some("<bot>Sir, ")),
+            ("Bot: ", None),
+        ] {
+            assert_eq!(from_last_marker(text).as_deref(), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn headers_of_all_modes_end_where_the_shortest_does() {
+        for (texts, expected) in [
+            (["<bot>", "<bot><m></m>"], ["<bot>", "<bot>"]),
+            (
+                ["<end>\n<bot>", "<bot><m></m>"],
+                ["<end>\n<bot>", "<bot><m></m>"],
+            ),
+            (
+                [" [bot] [tag]", "\n[bot]   [tag]<m>"],
+                [" [bot] [tag]", "\n[bot]   [tag]"],
+            ),
+            // A mode without a header is no measure of the others.
+            (["\n", "\n<bot>"], ["\n", "\n<bot>"]),
+        ] {
+            let mut headers = same(texts);
+            cut_to_shortest(&mut headers);
+            let found = headers.map(|header| header.in_conversation);
+            assert_eq!(found, expected);
+        }
+    }
+
+    #[test]
+    fn what_a_mode_chooses_belongs_to_the_turn() {
+        for (texts, before, expected) in [
+            (["<bot><m>", "<bot><a>"], 0, ["<bot>", "<bot>"]),
+            (
+                ["<end>\n<bot><m>", "<end>\n<bot>"],
+                6,
+                ["<end>\n<bot>", "<end>\n<bot>"],
+            ),
+            (["<bot>", "<tag>"], 6, ["<bot>", "<tag>"]),
+            // What they share ends the message before.
+            (
+                ["<end>\n<m>", "<end>\n<a>"],
+                6,
+                ["<end>\n<m>", "<end>\n<a>"],
+            ),
+            (
+                ["<end>\n<m>", "<end>\n<a>"],
+                5,
+                ["<end>\n<m>", "<end>\n<a>"],
+            ),
+        ] {
+            let mut headers = same(texts);
+            cut_to_shared(&mut headers, before);
+            let found = headers.map(|header| header.in_prompt);
+            assert_eq!(found, expected);
+        }
+    }
+
+    #[test]
+    fn what_opens_a_thought_is_taken_out_of_headers_as_a_whole() {
+        for (text, open, expected) in [
+            ("<bot><m>", "<m>", "<bot>"),
+            ("<m><bot><m>\n", "<m>", "<m><bot>"),
+            ("<bot>", "<m>", "<bot>"),
+            // `>` opens a thought, and ends `<bot>`.
+            ("<bot>", ">", "<bot>"),
+            ("<bot> > ", ">", "<bot> "),
+        ] {
+            let mut headers = TurnHeaders(same([text]).into());
+            headers.shorten(open);
+            assert_eq!(headers.0[0].in_prompt, expected, "{text} {open}");
+        }
+    }
+
+    #[test]
+    fn a_seam_is_where_conversations_go_on_with_other_white_space() {
+        for (in_conversation, in_prompt, expected, before) in [
+            ("<end><bot>\n", "<end><bot> ", &["<bot>"][..], &[][..]),
+            // Nothing tells of such a place but the marker before the question.
+            ("\nBot: ", " Bot: ", &[], &["<user>"]),
+            ("<end><bot>", "<end><bot>", &[], &[]),
+            ("<end><bot>", "<end><bot><m>", &[], &[]),
+        ] {
+            let headers = TurnHeaders(vec![header(in_conversation, in_prompt)]);
+            assert_eq!(headers.markers_before_space(), expected, "{in_prompt}");
+            assert_eq!(headers.markers_before_header(), before, "{in_prompt}");
+        }
+    }
+
+    #[test]
+    fn the_turn_itself_begins_behind_its_header() {
+        for (in_conversation, in_prompt, tail, expected) in [
+            ("<bot>", "<bot>", "<bot>Yes.", "Yes."),
+            // Turns of calls may begin as prompts do.
+            ("<bot><say>", "<bot>", "<bot><do>f", "<do>f"),
+            // They share a line break, and have the same header.
+            ("\n[bot]", "[bot]", "\n  [bot] Yes.", " Yes."),
+            ("<bot>", "<bot>", "<tag>Yes.", "<tag>Yes."),
+            ("", "", "<tag>Yes.", "<tag>Yes."),
+            ("", "<bot>", "<bot>Yes.", "Yes."),
+        ] {
+            let headers = TurnHeaders(vec![header(in_conversation, in_prompt)]);
+            let (situation, mode) = (PrecedingMessages::Question, ThinkingMode::On);
+            assert_eq!(headers.body(tail, situation, mode), expected, "{tail:?}");
+        }
+    }
+
+    #[test]
+    fn headers_are_what_prompts_and_turns_share_behind_the_message_before() {
+        for (turn, prompt, expected) in [
+            ("<bot>{{ m.content }}", "<bot>", "<bot>"),
+            ("<bot>{{ m.content }}", "<bot><m>", "<bot>"),
+            ("\n\n<bot> {{ m.content }}", "\n\n<bot> ", "<bot> "),
+            // Words that both happen to end with are no header: the turn begins where the message before it ends.
+            ("So: {{ m.content }}", "Go on. So: ", "<end>"),
+            ("Bot: {{ m.content }}", "Bot: ", "Bot: "),
+            // What only a prompt says before its header belongs to it.
+            ("<bot>{{ m.content }}", "Be brief.<bot>", "Be brief.<bot>"),
+            ("{{ m.content }}", "", "<end>"),
+        ] {
+            let jinja = format!(
+                "{{% for m in messages %}}{{% if m.role == 'assistant' %}}{turn}{{% else %}}\
+                 <user>{{{{ m.content }}}}{{% endif %}}<end>{{% endfor %}}\
+                 {{% if add_generation_prompt %}}{prompt}{{% endif %}}"
+            );
+            let headers = found(&ChatTemplate::from_jinja(jinja)).turn.headers;
+            assert_eq!(headers.join("|"), expected, "{turn} {prompt}");
+        }
+    }
+
+    #[test]
+    fn where_a_prompt_says_more_before_and_behind_its_header_it_is_that_of_another_mode() {
+        for (thinking, expected) in [
+            ("Think hard.<bot><m>", "<bot>"),
+            ("<bot><m>", "<bot>"),
+            // It has nothing of the header.
+            ("Think hard.<m>", ""),
+        ] {
+            let jinja = format!(
+                "{{% for m in messages %}}{{{{ '<bot>' if m.role == 'assistant' else '<user>' }}}}\
+                 {{{{ m.content }}}}{{% endfor %}}{{% if add_generation_prompt %}}\
+                 {{% if think %}}{thinking}{{% else %}}<bot>{{% endif %}}{{% endif %}}"
+            );
+            let template = ChatTemplate::from_jinja(jinja);
+            let found = asked(&template, |prober| {
+                let word = prober.word("content");
+                let turns = [AssistantTurn::content(&word)];
+                let headers = TurnHeaders::of(prober, &turns, &word);
+                let header = headers.header(PrecedingMessages::Question, ThinkingMode::On);
+                header.to_owned()
+            });
+            assert_eq!(found, expected, "{thinking}");
+        }
+    }
+}

@@ -611,3 +611,173 @@ impl<'t> TurnProber<'t> {
         self.input_form.message(assistant, &self.words.note)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::call_probe::{CallProbe, probe_tools};
+    use crate::analysis::tests::{asked, template};
+
+    #[test]
+    fn variables_that_switch_thinking_show_in_the_turn_or_by_their_names() {
+        for (jinja, expected) in [
+            ("Q<bot>{% if mull %}<m>{% endif %}", "mull"),
+            // It shows in the instructions only, and the name has to say that it is about thinking.
+            ("{% if think_hard %}Think.{% endif %}Q<bot>", "think_hard"),
+            ("{% if be_brief %}Be brief.{% endif %}Q<bot>", ""),
+            // It shows whatever it is given.
+            ("{{ thinking_budget }}Q<bot>", ""),
+            ("Q<bot>{{ budget }}", ""),
+            ("Q<bot>{% if think_hard %}{% endif %}", ""),
+        ] {
+            let jinja = jinja.replace('Q', "{{ messages[0].content }}");
+            let switches = asked(&ChatTemplate::from_jinja(jinja.as_str()), |prober| {
+                prober.switches().join(" ")
+            });
+            assert_eq!(switches, expected, "{jinja}");
+        }
+    }
+
+    #[test]
+    fn definitions_of_tools_behind_the_question_begin_no_turn() {
+        for (behind, expected) in [
+            (
+                "{% if tools %}<tools>{{ tools | tojson }}</tools>{% endif %}<bot>",
+                "<bot>",
+            ),
+            (
+                "{% if tools %}<tools>{{ tools | tojson }}</tools>{% endif %}",
+                "",
+            ),
+            // Without what they say, these are no definitions.
+            ("{% if tools %}<tools>{% endif %}<bot>", "<tools><bot>"),
+            ("<bot>", "<bot>"),
+        ] {
+            let jinja = format!("<user>{{{{ messages[0].content }}}}{behind}");
+            let tail = asked(&ChatTemplate::from_jinja(jinja), |prober| {
+                let offered = probe_tools(prober);
+                prober.offer(offered);
+                let turn = prober.prompt(PrecedingMessages::Question, ThinkingMode::Unset);
+                turn.expect("it renders").tail().to_owned()
+            });
+            assert_eq!(tail, expected, "{behind}");
+        }
+    }
+
+    #[test]
+    fn reasoning_is_read_under_each_key_by_itself() {
+        for (assistant, expected) in [
+            ("{{ m.reasoning_content }}", "reasoning_content"),
+            ("{{ m.thinking or m.reasoning }}", "reasoning thinking"),
+            ("{{ m.content }}", ""),
+        ] {
+            let keys = asked(&template(assistant), |prober| {
+                let thought = prober.word("thought");
+                let turn = AssistantTurn::content("Yes.").with_reasoning(&thought);
+                let mut keys = prober.reasoning_keys(&turn, &thought);
+                keys.sort();
+                keys.join(" ")
+            });
+            assert_eq!(keys, expected, "{assistant}");
+        }
+    }
+
+    #[test]
+    fn calls_are_given_in_the_form_in_which_they_come_out_best() {
+        const EACH: &str = "{% for c in m.tool_calls %}{% set f = c.function %}";
+        for (assistant, expected) in [
+            ("{{ m.content }}EACH{{ f | tojson }}DONE", ""),
+            // An object is printed as Python prints it, amid a call that is JSON.
+            (
+                "EACH{\"name\": \"{{ f.name }}\", \"arguments\": {{ f.arguments }}}DONE",
+                "text",
+            ),
+            // All of the call is as Python prints it.
+            (
+                "EACH{'name': '{{ f.name }}', 'arguments': {{ f.arguments }}}DONE",
+                "",
+            ),
+            ("EACH{{ f.name }}{{ f.arguments + '' }}DONE", "text"),
+            // The markers around an empty text are none that a model writes.
+            (
+                "{% if m.content is not none %}<say>{{ m.content }}</say>{% endif %}EACH{{ f | tojson }}DONE",
+                "null",
+            ),
+            (
+                "<say>{{ m.content or '' }}</say>EACH{{ f | tojson }}DONE",
+                "",
+            ),
+            // What opens the call is another text then than it is beside a text.
+            (
+                "{% if m.content is not none %}<say>{{ m.content }}</say><do>{% endif %}\
+                 EACH{{ f.name }} {{ f.arguments | tojson }}DONE",
+                "",
+            ),
+            // A line break less is no reason to ask otherwise.
+            (
+                "{% if m.content is not none %}\n{{ m.content }}{% endif %}EACH{{ f | tojson }}DONE",
+                "",
+            ),
+            (
+                "{% if not m.content is defined %}EACH{{ f | tojson }}DONE{% endif %}",
+                "absent",
+            ),
+            // The call comes out only when it is answered.
+            (
+                "{% if not loop.last %}EACH{{ f | tojson }}DONE{% endif %}",
+                "answered",
+            ),
+            (
+                "{{ raise_exception('ids!') if m.tool_calls and m.tool_calls[0].id | length == 9 }}EACH{{ f | tojson }}DONE",
+                "prefixed",
+            ),
+        ] {
+            let each = EACH.replace("m.tool_calls %}", "m.tool_calls or [] %}");
+            let jinja = assistant
+                .replace("EACH", &each)
+                .replace("DONE", "{% endfor %}");
+            let form = asked(&template(&jinja), |prober| {
+                let call = CallProbe::find(prober).expect("it renders").is_some();
+                assert!(call, "{assistant}");
+                prober.input_form
+            });
+            let mut words = Vec::new();
+            for (is, word) in [
+                (form.arguments_as_text, "text"),
+                (form.empty_content == EmptyContent::Null, "null"),
+                (form.empty_content == EmptyContent::Absent, "absent"),
+                (form.needs_answers, "answered"),
+                (form.id_shape != InputForm::default().id_shape, "prefixed"),
+            ] {
+                words.extend(is.then_some(word));
+            }
+            assert_eq!(words.join(" "), expected, "{assistant}");
+        }
+    }
+
+    #[test]
+    fn reasoning_in_parts_has_to_come_out_without_their_note() {
+        for (assistant, expected) in [
+            ("{{ m.reasoning_content }}{{ m.content }}", "field"),
+            (
+                "{% if m.content is string %}{{ m.content }}{% else %}{% for p in m.content %}\
+                 {{ p.thinking if p.type == 'thinking' else p.text }}{% endfor %}{% endif %}",
+                "part",
+            ),
+            // A list of parts is printed as it is.
+            ("{{ m.content }}", "none"),
+        ] {
+            let found = asked(&template(assistant), |prober| {
+                let turn = AssistantTurn::content("zqa").with_reasoning("zqt");
+                let found =
+                    prober.find_input_form(PrecedingMessages::Question, &turn, &["zqa", "zqt"]);
+                match (found.expect("it renders"), prober.input_form.reasoning) {
+                    (false, _) => "none",
+                    (true, ReasoningForm::Field) => "field",
+                    (true, ReasoningForm::Part) => "part",
+                }
+            });
+            assert_eq!(found, expected, "{assistant}");
+        }
+    }
+}

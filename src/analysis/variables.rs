@@ -105,3 +105,74 @@ fn after_last(text: &str, word: &str) -> String {
     let from = text.rfind(word).map_or(0, |at| at + word.len());
     text[from..].to_owned()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::tests::asked;
+    use crate::chat_template::ChatTemplate;
+
+    #[test]
+    fn what_templates_are_always_given_is_no_variable_of_theirs() {
+        for (name, expected) in [
+            ("messages", true),
+            ("strftime_now", true),
+            ("loop", true),
+            ("__index", true),
+            ("message", false),
+            ("enable_thinking", false),
+        ] {
+            assert_eq!(is_given(name), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_switch_shows_behind_the_question_and_is_not_printed() {
+        for (jinja, expected) in [
+            (
+                "{{ q }}<bot>{% if mull %}<m>{% endif %}",
+                "mull: <bot><m> <bot> <bot>",
+            ),
+            (
+                "{{ q }}<bot>{% if mull is not defined or mull %}<m>{% endif %}",
+                "mull: <bot><m> <bot> <bot><m>",
+            ),
+            // It is set, but from what is given.
+            (
+                "{% set mull = mull | default(true) %}{{ q }}{% if mull %}<m>{% endif %}",
+                "mull: <m>  <m>",
+            ),
+            ("{% set mull = mull | default(true) %}{{ q }}<bot>", ""),
+            // Nothing that is given changes what a template sets.
+            (
+                "{% set mull = true %}{{ q }}{% if mull %}<m>{% endif %}",
+                "",
+            ),
+            // Instructions before the question are no beginning of a turn.
+            ("{% if brief %}Be brief.{% endif %}{{ q }}<bot>", "brief"),
+            // It shows whatever it is given, and not only true and false.
+            ("{{ q }}<bot>{{ budget }}", "budget"),
+            (
+                "{{ q }}<bot>{% if a %}<a>{% endif %}{% if b %}<b>{% endif %}",
+                "a: <bot><a> <bot> <bot>, b: <bot><b> <bot> <bot>",
+            ),
+            ("{{ q }}<bot>", ""),
+        ] {
+            let jinja = jinja.replace("{{ q }}", "{{ messages[0].content }}");
+            let template = ChatTemplate::from_jinja(jinja.as_str());
+            let names = template.prepare().variables().to_vec();
+            let variables = asked(&template, |prober| find(prober, &names));
+            let variables = variables.into_iter().map(|variable| match variable.switch {
+                Some(Switch { on, off, absent }) => {
+                    format!("{}: {on} {off} {absent}", variable.name)
+                }
+                None => variable.name,
+            });
+            assert_eq!(
+                variables.collect::<Vec<_>>().join(", "),
+                expected,
+                "{jinja}"
+            );
+        }
+    }
+}

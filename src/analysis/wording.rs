@@ -499,3 +499,149 @@ fn push_text(pieces: &mut Vec<WordingPiece>, text: &str) {
 fn is_below(part: &Written, base: &[usize]) -> bool {
     part.path.len() > base.len() && part.path.starts_with(base)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::tests::asked;
+    use crate::chat_template::ChatTemplate;
+    use crate::format::WordingSlot;
+
+    #[test]
+    fn entries_have_what_kinds_of_members_do_not_share_around_them() {
+        let pieces = [WordingPiece::Slot(WordingSlot::Name)];
+        let sight = |kind, [open, behind, before, close]: [&'static str; 4]| Sight {
+            kind,
+            open,
+            behind,
+            before,
+            close,
+            pieces: &pieces,
+        };
+        for (texts, expected) in [
+            // What stands before whichever is the first, and behind whichever is the last, is the list's.
+            (
+                [
+                    ["Args:\n- ", "\n- ", "\n- ", "\n\n"],
+                    ["Args:\n- ", "\n- ", "\n- ", "\n\n"],
+                ],
+                "[0, 1]: '' '' '\n- ' ''",
+            ),
+            (
+                [["(", ", ", ", ", ")"], ["(*", ", ", ", *", ")"]],
+                "[0]: '' '' ', ' ''; [1]: '*' '*' ', ' ''",
+            ),
+            (
+                [["(", ", ", ", ", ")"], ["(", "?, ", ", ", "?)"]],
+                "[0]: '' '' ', ' ''; [1]: '' '' '?, ' '?'",
+            ),
+            // Behind it stands the plainest kind: what does not end so is not understood.
+            (
+                [["(", ", *", ", *", ")"], ["(", ", ", ", ", ")"]],
+                "[0]: '' '*' ', ' ''",
+            ),
+        ] {
+            let [one, other] = texts;
+            let found = entries(&[sight(0, one), sight(1, other)]).expect("there are some");
+            let found = found.iter().map(|entry| {
+                format!(
+                    "{:?}: '{}' '{}' '{}' '{}'",
+                    entry.kinds, entry.first, entry.head, entry.tail, entry.last
+                )
+            });
+            assert_eq!(found.collect::<Vec<_>>().join("; "), expected, "{texts:?}");
+        }
+        assert!(entries(&[]).is_none());
+    }
+
+    #[test]
+    fn parts_are_below_what_they_belong_to() {
+        for (path, base, expected) in [
+            (&[0, 1][..], &[0][..], true),
+            (&[0], &[], true),
+            (&[0], &[0], false),
+            (&[1, 0], &[0], false),
+        ] {
+            let part = Written {
+                path: path.to_vec(),
+                kinds: Vec::new(),
+                piece: WordingPiece::Slot(WordingSlot::Name),
+                start: 0,
+                end: 0,
+            };
+            assert_eq!(is_below(&part, base), expected, "{path:?} {base:?}");
+        }
+    }
+
+    #[test]
+    fn definitions_in_words_are_read_back() {
+        for (each, text, expected) in [
+            (
+                "- {{ f.name }}: {{ f.description }}\n",
+                "- see: Looks.\n- hear: Listens.\n",
+                "see(), hear()",
+            ),
+            (
+                "## {{ f.name }}\n{{ f.description }}\n{{ f.parameters | tojson }}\n",
+                "## see\nLooks.\n{\"type\": \"object\", \"properties\": {\"at\": {\"type\": \"string\"}}}\n",
+                "see(at?)",
+            ),
+            // Nothing shows which of them are required.
+            (
+                "def {{ f.name }}({% for k in f.parameters.properties %}{{ k }}{{ ', ' if not loop.last }}{% endfor %}): {{ f.description }}\n",
+                "def see(at, on): Looks.\ndef hear(): Listens.\n",
+                "see(at?, on?), hear()",
+            ),
+            (
+                "def {{ f.name }}({% for k in f.parameters.properties %}{{ k }}\
+                 {{ '?' if k not in (f.parameters.required or []) }}{{ ', ' if not loop.last }}{% endfor %}): {{ f.description }}\n",
+                "def see(at?, on): Looks.\n",
+                "see(at?, on)",
+            ),
+            // The list of those that are required is left out where none is.
+            (
+                "def {{ f.name }}({{ f.parameters.properties | join(', ') }}){% if f.parameters.required %} \
+                 needs {{ f.parameters.required | join(' and ') }}{% endif %}: {{ f.description }}\n",
+                "def see(at, on) needs at: Looks.\ndef hear(to): Listens.\n",
+                "see(at, on?), hear(to?)",
+            ),
+            // It is written otherwise.
+            (
+                "- {{ f.name }}: {{ f.description }}\n",
+                "* see: Looks.\n",
+                "",
+            ),
+        ] {
+            let each = each.replace("f.description", "f.description | default('none')");
+            let jinja = format!(
+                "{{% for t in tools or [] %}}{{% set f = t.function %}}{each}{{% endfor %}}<user>{{{{ messages[0].content }}}}"
+            );
+            let wording = asked(&ChatTemplate::from_jinja(jinja.as_str()), |prober| {
+                let messages = [crate::analysis::probe::message("user", "Hi")];
+                find(prober, &messages, ("", "<user>Hi"))
+            });
+            let read = wording.and_then(|wording| wording.read(text));
+            let tools = read.map_or_else(Vec::new, |(tools, _)| tools);
+            let shown = tools.iter().map(|tool| {
+                let name = tool.pointer("/function/name").and_then(Value::as_str);
+                let properties = tool.pointer("/function/parameters/properties");
+                let required = tool.pointer("/function/parameters/required");
+                let required = required.and_then(Value::as_array).unwrap_or_default();
+                let is_required = |key: &str| {
+                    let mut names = required.iter();
+                    names.any(|name| name.as_str() == Some(key))
+                };
+                let keys = properties.and_then(Value::as_object).map(|properties| {
+                    let keys = properties.keys().map(|key| {
+                        let key = key.to_string_lossy().into_owned();
+                        let sign = if is_required(&key) { "" } else { "?" };
+                        key + sign
+                    });
+                    format!("({})", keys.collect::<Vec<_>>().join(", "))
+                });
+                name.unwrap_or_default().to_owned() + &keys.unwrap_or_default()
+            });
+            assert_eq!(shown.collect::<Vec<_>>().join(", "), expected, "{each}");
+        }
+    }
+}

@@ -275,3 +275,121 @@ impl Definition {
         Some(nearest?.written(start, end))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two tools with a parameter each, all strings, whose words are `zq0` and so on: the tool's name and description, and
+    /// those of its parameter.
+    fn definition(is_described: bool) -> Definition {
+        let kinds = Kinds::all();
+        let mut parameters = kinds.parameters.iter();
+        let text = parameters.position(|kind| kind.is_reference());
+        // Behind the described one stands the same without a description.
+        let text = text.expect("there is one") + usize::from(!is_described);
+        let parameter = Defined::of(text, Vec::new());
+        let tool = Defined::of(0, vec![parameter]);
+        let words: Vec<String> = (0..8).map(|number| format!("zq{number}")).collect();
+        let definition = kinds.definition(&[tool.clone(), tool], &words);
+        definition.expect("there are words enough")
+    }
+
+    #[test]
+    fn words_and_values_are_found_where_they_stand() {
+        let second = r#"{"type": "string", "description": "zq7"}"#;
+        for (text, is_escaped, expected) in [
+            (
+                "zq0: zq1",
+                false,
+                Some("[0] Slot(Name), [0] Slot(Description)"),
+            ),
+            (
+                "zq2: zq6",
+                false,
+                Some("[0, 0] Slot(Name), [1, 0] Slot(Name)"),
+            ),
+            // A value comes whole: the words in it stand in no slot.
+            (second, false, Some("[1, 0] Json([])")),
+            (
+                r#"zq4 ["zq6"]"#,
+                false,
+                Some(r#"[1] Slot(Name), [1] Json(["parameters", "required"])"#),
+            ),
+            (
+                "zq0 {&#34;type&#34;: 1} zq4",
+                true,
+                Some("[0] Slot(Name), [1] Slot(Name)"),
+            ),
+            (
+                "zq6: \"zq7\"",
+                false,
+                Some("[1, 0] Slot(Name), [1, 0] Slot(Description)"),
+            ),
+            // Other words stand for something that is not understood, and other values for nothing.
+            ("zq9", false, None),
+            ("{\"a\": 1} [x] zq0", false, Some("[0] Slot(Name)")),
+            ("", false, Some("")),
+        ] {
+            let found = definition(true)
+                .written(text, "zq", is_escaped)
+                .map(|parts| {
+                    let parts = parts.iter();
+                    let parts = parts.map(|part| format!("{:?} {:?}", part.path, part.piece));
+                    parts.collect::<Vec<_>>().join(", ")
+                });
+            assert_eq!(found.as_deref(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn of_equal_values_the_nearest_is_meant() {
+        for (text, expected) in [
+            (r#"zq2 {"type": "string"}"#, [0, 0]),
+            (r#"zq6 {"type": "string"}"#, [1, 0]),
+            (r#"zq4 {"type": "string"}"#, [1, 0]),
+        ] {
+            let parts = definition(false).written(text, "zq", false);
+            let parts = parts.expect("all is understood");
+            assert_eq!(parts[1].path, expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn there_are_no_definitions_without_words_enough() {
+        let kinds = Kinds::all();
+        for (words, expected) in [(2, true), (1, false), (0, false)] {
+            let words: Vec<String> = (0..words).map(|number| format!("zq{number}")).collect();
+            let found = kinds.definition(&[Defined::of(8, Vec::new())], &words);
+            assert_eq!(found.is_some(), expected, "{words:?}");
+        }
+    }
+
+    #[test]
+    fn tools_are_defined_as_their_kinds_say() {
+        let kinds = Kinds::all();
+        for (kind, expected) in [
+            (
+                4,
+                r#"{"name": "a", "description": "b", "parameters": {"type": "object", "properties": {}}}"#,
+            ),
+            (
+                5,
+                r#"{"name": "a", "parameters": {"type": "object", "properties": {}}}"#,
+            ),
+            // An empty list and no list are two things.
+            (
+                7,
+                r#"{"name": "a", "parameters": {"type": "object", "properties": {}, "required": []}}"#,
+            ),
+            (9, r#"{"name": "a"}"#),
+        ] {
+            let words = ["a", "b"].map(str::to_owned);
+            let found = kinds.definition(&[Defined::of(kind, Vec::new())], &words);
+            let tools = found.expect("there are words enough").tools;
+            let function = tools[0].get("function").expect("it is a function");
+            let expected: Value = expected.parse().expect("it is JSON");
+            assert_eq!(*function, expected);
+        }
+    }
+}

@@ -355,3 +355,211 @@ fn in_dialect(value: &Value, dialect: &Dialect, signs: [&str; 2]) -> String {
         other => json::write(other),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::tests::words;
+
+    fn quoted(open: &str, close: &str) -> Dialect {
+        Dialect {
+            string_delimiters: Some((open.to_owned(), close.to_owned())),
+            ..Dialect::default()
+        }
+    }
+
+    #[test]
+    fn a_value_that_is_no_text_stands_behind_the_sign_that_texts_stand_behind() {
+        let literals = Dialect {
+            python_literals: true,
+            ..Dialect::default()
+        };
+        let json = |dialect| Some(ValueWriting::Json(dialect));
+        // The value stands between `^` and `^`.
+        for (kind, between, marked, expected) in [
+            (
+                ValueType::Integer,
+                ">",
+                ">^918273645^</k>",
+                json(Dialect::default()),
+            ),
+            (
+                ValueType::Boolean,
+                ">",
+                ">^True^</k>",
+                Some(ValueWriting::Python),
+            ),
+            (
+                ValueType::Array,
+                "=",
+                "=^[\"zqa\",true]^",
+                json(Dialect::default()),
+            ),
+            (
+                ValueType::Array,
+                "=",
+                "=^['zqa', True]^",
+                Some(ValueWriting::Python),
+            ),
+            // Quotes as in JSON and literals as in Python.
+            (ValueType::Array, "=", "=^[\"zqa\", True]^", json(literals)),
+            (
+                ValueType::Array,
+                "=<q>",
+                "=^[<q>zqa<q>, true]^",
+                json(quoted("<q>", "<q>")),
+            ),
+            // What stands before a value may name its type; quotes of texts are no sign of theirs.
+            (
+                ValueType::Null,
+                ">",
+                " type=null>^null^</k>",
+                json(Dialect::default()),
+            ),
+            (
+                ValueType::Null,
+                ": \"",
+                ": ^null^}",
+                json(Dialect::default()),
+            ),
+            (
+                ValueType::Null,
+                ">",
+                ">^null^</k type=null>",
+                json(Dialect::default()),
+            ),
+            (ValueType::Boolean, ">", ">yes</k>", None),
+        ] {
+            let value = sample(kind).expect("it is no text");
+            let dialect = quoted("<q>", "<q>");
+            let found = plain_form(&value, Some(&dialect), between, &marked.replace('^', ""));
+            let start = marked.find('^').unwrap_or(0);
+            // The second `^` stands one behind the end of the value, since the first was there as well.
+            let end = marked.rfind('^').map_or(0, |end| end - 1);
+            let expected = expected.map(|writing| (start..end, writing));
+            assert_eq!(found, expected, "{marked}");
+        }
+        // It stands far behind, in another part of the turn.
+        let far = format!(">{}true", " ".repeat(LONGEST));
+        assert_eq!(plain_form(&true.into(), None, ">", &far), None);
+    }
+
+    /// How texts are written by something that writes a value.
+    fn form(plain: &ValueWriting, write: impl Fn(&Value) -> Option<String>) -> String {
+        let words = words();
+        let found = text_form(&words, plain, &|value| write(&value));
+        found.map_or("nothing".to_owned(), |(between, writing)| {
+            format!("{between} {writing:?}")
+        })
+    }
+
+    #[test]
+    fn a_text_with_signs_in_it_shows_how_texts_are_written() {
+        let raw = ValueWriting::Raw;
+        let text = |value: &Value| value.as_str().map(str::to_owned);
+        let bare = |value: &Value| text(value).unwrap_or_else(|| json::write(value));
+        let json = "Json(Dialect { unquoted_keys: false, string_delimiters: None, python_literals: false })";
+        let found = form(&raw, |value| Some(format!(">{}<", bare(value))));
+        assert_eq!(found, "> Raw");
+        let found = form(&raw, |value| Some(format!(": {}}}", json::write(value))));
+        assert_eq!(found, format!(":  {json}"));
+        // Python's quotes, and its escapes.
+        let found = form(&raw, |value| {
+            Some(format!("='{}')", bare(value).replace('\n', "\\n")))
+        });
+        assert_eq!(found, "= Python");
+        // Quotes of texts alone, and no escapes; but not where numbers have them, too.
+        let found = form(&raw, |value| match text(value) {
+            Some(text) => Some(format!("=\"{text}\">")),
+            None => Some(format!("={}>", json::write(value))),
+        });
+        assert_eq!(
+            found,
+            "= Wrapped { open: \"\\\"\", close: \"\\\"\", always: true }"
+        );
+        let found = form(&raw, |value| Some(format!("=\"{}\">", bare(value))));
+        assert_eq!(found, "=\" Raw");
+        // A quote with a backslash is JSON's, whatever becomes of line breaks.
+        let found = form(&raw, |value| {
+            Some(format!(
+                "=\"{}\">",
+                bare(value).replace('"', "\\\"").replace('\n', " ")
+            ))
+        });
+        assert_eq!(found, format!("= {json}"));
+        // Texts with signs in them are wrapped, and no others; what stands on one side is no wrapping.
+        let special = |value: &Value| text(value).is_some_and(|text| text.contains('<'));
+        let found = form(&raw, |value| match special(value) {
+            true => Some(format!("><![{}]]></k>", bare(value))),
+            false => Some(format!(">{}</k>", bare(value))),
+        });
+        assert_eq!(
+            found,
+            "> Wrapped { open: \"<![\", close: \"]]>\", always: false }"
+        );
+        let found = form(&raw, |value| match special(value) {
+            true => Some(format!(">\n{}</k>", bare(value))),
+            false => Some(format!(">{}</k>", bare(value))),
+        });
+        assert_eq!(found, "> Raw");
+        // What is neither written as it is nor with escapes is not understood; what is refused tells nothing.
+        let found = form(&raw, |value| {
+            Some(format!(">{}<", bare(value).replace('<', "&lt;")))
+        });
+        assert_eq!(found, "nothing");
+        let found = form(&raw, |value| {
+            (!special(value)).then(|| format!(">{}<", bare(value)))
+        });
+        assert_eq!(found, "> Raw");
+        let found = form(&wrapped("<q>", "<q>", true), |value| {
+            Some(format!(":<q>{}<q>", bare(value)))
+        });
+        assert_eq!(
+            found,
+            ": Wrapped { open: \"<q>\", close: \"<q>\", always: true }"
+        );
+    }
+
+    #[test]
+    fn keys_may_have_no_quotes_where_texts_have_their_own() {
+        for (written, expected) in [
+            (":{zqk:true}", true),
+            (":{zqk: true}", true),
+            (":{<q>zqk<q>:true}", false),
+            (":{\"zqk\": true}", false),
+        ] {
+            let found = nested("<q>", "<q>", &|_| Some(written.to_owned()));
+            assert_eq!(found.unquoted_keys, expected, "{written}");
+        }
+    }
+
+    #[test]
+    fn one_argument_is_taken_out_of_its_call() {
+        let words = words();
+        let close = format!("</{KEY_SLOT}>");
+        for (before, behind, expected) in [
+            ("<f><", "</ka></f>", Some(("<".to_owned(), close.clone()))),
+            (
+                "<f><num ",
+                "</ka></f>",
+                Some(("<num ".to_owned(), close.clone())),
+            ),
+            // More of the call has changed than what stands around the argument.
+            ("<g><", "</ka></f>", None),
+            ("<f><", "</ka></g>", None),
+        ] {
+            let around = PairDelimiters {
+                open: "<".to_owned(),
+                between: ">".to_owned(),
+                close: close.clone(),
+            };
+            let call = CallAround::of(&words, &around, "<f><", ">va</ka></f>");
+            let call = call.expect("it has the argument");
+            assert_eq!(
+                call.around(&words, before, behind),
+                expected,
+                "{before}{behind}"
+            );
+        }
+    }
+}

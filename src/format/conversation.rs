@@ -182,3 +182,57 @@ impl fmt::Display for Passage {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_types_in_capitals_are_read_as_json_schema_has_them() {
+        for (text, capitals, expected) in [
+            (
+                r#"{"type": "OBJECT", "name": "TYPE", "items": [{"type": "STRING"}]}"#,
+                true,
+                r#"{"type": "object", "name": "TYPE", "items": [{"type": "string"}]}"#,
+            ),
+            (r#"{"type": "OBJECT"}"#, false, r#"{"type": "OBJECT"}"#),
+            // It is no name of a type.
+            (r#"{"type": ["A"]}"#, true, r#"{"type": ["A"]}"#),
+        ] {
+            let form = Definitions {
+                has_capital_types: capitals,
+                ..Definitions::default()
+            };
+            let (value, length) = form.read_start(text).expect("it is JSON");
+            let expected: Value = expected.parse().expect("it is JSON");
+            assert_eq!(value, expected);
+            assert_eq!(length, text.len());
+        }
+    }
+
+    #[test]
+    fn passages_are_shown_with_what_stands_among_their_texts() {
+        let text = |text: &str| Piece::Text(text.to_owned());
+        for (pieces, shown, first) in [
+            (vec![text("<a>\n")], "`<a>⏎`", "<a>\n"),
+            (vec![text("<"), Piece::Name, text(">")], "`<` NAME `>`", "<"),
+            (
+                vec![Piece::Id, Piece::IdBefore, Piece::Index],
+                "ID ID INDEX",
+                "",
+            ),
+            (vec![], "nothing", ""),
+        ] {
+            let passage = Passage {
+                from: None,
+                to: None,
+                pieces,
+                is_within: false,
+                skips: false,
+                is_prompt: false,
+            };
+            assert_eq!(passage.to_string(), shown);
+            assert_eq!(passage.first_text(), first, "{shown}");
+        }
+    }
+}

@@ -196,3 +196,110 @@ pub(crate) fn unescaped(text: &str) -> Option<String> {
     let value = json::read(&as_json).ok()?;
     value.as_str().map(str::to_owned)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn dialect(kind: &str) -> Dialect {
+        let mut dialect = Dialect::default();
+        for word in kind.split(' ') {
+            match word {
+                "python" => dialect = Dialect::python(),
+                "bare" => dialect.unquoted_keys = true,
+                "marks" => dialect.string_delimiters = Some(("<q>".to_owned(), "<q>".to_owned())),
+                _ => {}
+            }
+        }
+        dialect
+    }
+
+    #[test]
+    fn values_are_read_in_their_dialect_as_far_as_they_go() {
+        for (kind, text, expected) in [
+            (
+                "json",
+                r#"{"a": [1, "x"]} and so on"#,
+                Some((r#"{"a": [1, "x"]}"#, 15)),
+            ),
+            ("json", "-1.5e3, 2", Some(("-1500.0", 6))),
+            ("json", "[ ]", Some(("[]", 3))),
+            ("json", "{ }", Some(("{}", 3))),
+            ("json", r#""a\"b\n""#, Some((r#""a\"b\n""#, 8))),
+            ("json", "{'a': 1}", None),
+            ("json", "True", None),
+            ("json", "{a: 1}", None),
+            ("json", "[1,]", None),
+            ("json", "[1 2]", None),
+            ("json", "{\"a\" 1}", None),
+            ("json", "[1", None),
+            ("json", "", None),
+            (
+                "python",
+                "{'a': True, 'b': None}",
+                Some((r#"{"a": true, "b": null}"#, 22)),
+            ),
+            // Python writes a text with an apostrophe in double quotes.
+            (
+                "python",
+                "[\"it's\", 'a\\'b']",
+                Some((r#"["it's", "a'b"]"#, 16)),
+            ),
+            ("python", "true", Some(("true", 4))),
+            (
+                "bare",
+                "{a b: 1, \"c\": 2}",
+                Some((r#"{"a b": 1, "c": 2}"#, 16)),
+            ),
+            ("bare", "{: 1}", None),
+            ("bare", "{a\nb: 1}", None),
+            // Between marks of their own, texts stand as they are.
+            (
+                "marks",
+                "[<q>a \"b\\n\n<q>, \"c\"]",
+                Some((r#"["a \"b\\n\n", "c"]"#, 20)),
+            ),
+            ("marks", "<q>a", None),
+            ("marks bare", "{a:<q>b<q>}", Some((r#"{"a": "b"}"#, 11))),
+        ] {
+            let found = dialect(kind).read_start(text);
+            let expected = expected.map(|(value, length)| {
+                let value: Value = value.parse().expect("it is JSON");
+                (value, length)
+            });
+            assert_eq!(found, expected, "{kind} {text}");
+        }
+    }
+
+    #[test]
+    fn a_text_is_a_value_if_nothing_else_is_in_it() {
+        for (text, expected) in [
+            (" [1]\n", true),
+            ("[1] 2", false),
+            ("x", false),
+            (&"[".repeat(MAX_DEPTH + 2), false),
+        ] {
+            assert_eq!(Dialect::default().read(text).is_some(), expected, "{text}");
+        }
+        let deep = "[".repeat(MAX_DEPTH + 1) + &"]".repeat(MAX_DEPTH + 1);
+        assert!(Dialect::default().read(&deep).is_some());
+        assert!(Dialect::default().read(&format!("[{deep}]")).is_none());
+    }
+
+    #[test]
+    fn escapes_of_json_and_of_python_are_taken_back() {
+        for (text, expected) in [
+            ("plain", Some("plain")),
+            (r"a\nb", Some("a\nb")),
+            (r"it\'s", Some("it's")),
+            (r"\x41\u0042", Some("AB")),
+            // What needs an escape in JSON may stand here without one.
+            ("\\t\"\n\t\r", Some("\t\"\n\t\r")),
+            (r"\", None),
+            (r"\q", None),
+            (r"\xg1", None),
+        ] {
+            assert_eq!(unescaped(text).as_deref(), expected, "{text}");
+        }
+    }
+}

@@ -185,3 +185,89 @@ pub(crate) fn after_headers<'p, 'h>(
         .filter_map(|header| Some(prompt.rfind(header.as_str())? + header.len()));
     &prompt[ends.max().unwrap_or(0)..]
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A format without calls of these ways: the texts of each turn, with `R` for reasoning and `C` for content, and what
+    /// ends it.
+    pub(super) fn format(ways: &[(&str, &str)]) -> Format {
+        let way = |(turn, end): &(&str, &str)| {
+            let parts = turn.split_inclusive(['R', 'C']).flat_map(|part| {
+                let text = part.trim_end_matches(['R', 'C']);
+                let slot = match part.chars().next_back() {
+                    Some('R') => Some(Slot::Reasoning),
+                    Some('C') => Some(Slot::Content),
+                    _ => None,
+                };
+                Node::texts(text).into_iter().chain(slot.map(Node::Slot))
+            });
+            Way {
+                node: Node::Sequence(parts.collect()),
+                end: Node::sequence(Node::texts(end)),
+                is_seen: true,
+            }
+        };
+        Format {
+            begins_after: vec!["<bot>\n".to_owned()],
+            prompts: vec!["<m>\n".to_owned()],
+            ways: ways.iter().map(way).collect(),
+            calls: None,
+            escaped: Vec::new(),
+            json_strings: Vec::new(),
+            gaps: Vec::new(),
+            lexicon: Lexicon::default(),
+            answer_marker: None,
+        }
+    }
+
+    #[test]
+    fn a_prompt_has_begun_what_stands_behind_its_header_if_the_turn_goes_on() {
+        let format = format(&[("<m>\nR</m>C", "<end>"), ("C", "<end>")]);
+        for (prompt, expected) in [
+            ("<user>Hi<bot>\n<m>\n", "<m>\n"),
+            ("<user>Hi<bot>\n", ""),
+            ("<bot>\nHi<end><bot>\nSo", "So"),
+            // The last turn in it has ended, or there is none.
+            ("<bot>\nHi<end>\n", ""),
+            ("<user>Hi", ""),
+            // It is given from behind the header on.
+            ("<m>\n", "<m>\n"),
+            ("<m>\nHm", "<m>\nHm"),
+        ] {
+            assert_eq!(format.begun_by(prompt), expected, "{prompt:?}");
+        }
+        // No turn that was rendered begins as prompts do.
+        let format = self::format(&[("C", "<end>")]);
+        for (prompt, expected) in [("\n<m>", "\n<m>"), ("<n>", "")] {
+            assert_eq!(format.begun_by(prompt), expected, "{prompt:?}");
+        }
+    }
+
+    #[test]
+    fn headers_end_where_the_last_of_them_does() {
+        let headers = ["<bot>".to_owned(), "<tag>".to_owned()];
+        for (prompt, expected) in [
+            ("<bot>a<tag>b", "b"),
+            ("<tag>b<bot>a", "a"),
+            ("<bot>a<bot>", ""),
+            ("a", "a"),
+        ] {
+            assert_eq!(after_headers(&headers, prompt), expected, "{prompt}");
+        }
+    }
+
+    #[test]
+    fn markers_without_white_space_are_preserved() {
+        for (turn, end, expected) in [
+            ("<m>R</m>C", "<end>\n", "</m> <end> <m>"),
+            ("<m>R<m>C", "", "<m>"),
+            // It has a blank in it, or is a word.
+            ("<m a>R</m>C", "Over.", "</m>"),
+        ] {
+            let found = format(&[(turn, end)]).preserved_tokens();
+            assert_eq!(found.join(" "), expected, "{turn}");
+        }
+    }
+}

@@ -314,3 +314,104 @@ fn end_of_literal(text: &str) -> usize {
     }
     end
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_are_cut_at_line_breaks_and_at_their_ends() {
+        for (text, expected) in [
+            ("<a>", "`<a>`"),
+            ("\n<a>\n\n<b> ", "`⏎` `<a>` `⏎⏎` `<b>` ` `"),
+            // Single blanks belong to a text.
+            ("Final Answer:", "`Final Answer:`"),
+            ("Final Answer: \nSo", "`Final Answer:` ` ⏎` `So`"),
+            (" ", "` `"),
+            ("", ""),
+        ] {
+            let found = Node::Sequence(Node::texts(text));
+            assert_eq!(found.to_string(), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn sequences_and_choices_of_one_are_that_one() {
+        let [a, b] = ["a", "b"].map(|text| Node::Literal(text.to_owned()));
+        let row =
+            |nodes: &[&Node]| Node::Sequence(nodes.iter().map(|node| (*node).clone()).collect());
+        for (nodes, sequence, choice) in [
+            (vec![a.clone()], a.clone(), a.clone()),
+            (
+                vec![a.clone(), b.clone()],
+                row(&[&a, &b]),
+                Node::Choice(vec![a.clone(), b.clone()]),
+            ),
+            // Sequences within one are one.
+            (
+                vec![row(&[&a, &b]), a.clone()],
+                row(&[&a, &b, &a]),
+                Node::Choice(vec![row(&[&a, &b]), a.clone()]),
+            ),
+            (vec![row(&[&a])], a.clone(), row(&[&a])),
+            (vec![], row(&[]), Node::Choice(vec![])),
+        ] {
+            assert_eq!(Node::choice(nodes.clone()), choice, "{nodes:?}");
+            assert_eq!(Node::sequence(nodes.clone()), sequence, "{nodes:?}");
+        }
+    }
+
+    #[test]
+    fn the_first_text_is_no_white_space() {
+        for (text, expected) in [("\n<a> b", Some("<a> b")), ("\n", None), ("", None)] {
+            let node = Node::Sequence(Node::texts(text));
+            assert_eq!(node.first_literal(), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn all_that_a_node_consists_of_is_gone_through() {
+        let literal = |text: &str| Node::Literal(text.to_owned());
+        let several = |item, separator| {
+            Box::new(Repetition {
+                item,
+                separator,
+                at_least: 1,
+                at_most: None,
+            })
+        };
+        let entry = |value| Entry {
+            key: "k".to_owned(),
+            value,
+        };
+        for (node, expected) in [
+            (Node::Choice(vec![literal("a"), literal("b")]), 2),
+            (Node::Optional(Box::new(literal("a"))), 1),
+            (Node::Repetition(several(literal("a"), literal(","))), 2),
+            (
+                Node::Array(several(Node::Call(Box::new(literal("a"))), literal(","))),
+                2,
+            ),
+            (
+                Node::Object(
+                    vec![entry(literal("a")), entry(literal("b"))],
+                    Dialect::default(),
+                ),
+                2,
+            ),
+            (
+                Node::JsonString(
+                    Box::new(Node::Argument(Box::new(literal("a")))),
+                    Dialect::default(),
+                ),
+                1,
+            ),
+            (Node::Calls, 0),
+        ] {
+            let (mut read, mut changed, mut node) = (0, 0, node);
+            node.visit(&mut |node| read += usize::from(matches!(node, Node::Literal(_))));
+            node.visit_mut(&mut |node| changed += usize::from(matches!(node, Node::Literal(_))));
+            assert_eq!((read, changed), (expected, expected), "{node}");
+        }
+    }
+}

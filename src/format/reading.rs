@@ -742,3 +742,156 @@ fn string_length(text: &str, dialect: &Dialect) -> Option<usize> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::format::tests::format;
+
+    fn shown(slots: &[FoundSlot<'_>]) -> String {
+        let slots = slots.iter().map(|found| match found.call {
+            Some(call) => format!("{call}.{}={:?}", found.slot.key(), found.text),
+            None => format!("{}={:?}", found.slot.key(), found.text),
+        });
+        slots.collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn turns_are_read_in_the_way_that_leaves_least_to_free_text() {
+        let format = format(&[("C", "<end>\n"), ("<m>\nR\n</m>\nC", "<end>\n")]);
+        for (text, expected) in [
+            ("Yes.<end>\n", "0 up to 10: content=\"Yes.\""),
+            (
+                "<m>\nHm.\n</m>\nYes.<end>",
+                "1 up to 22: reasoning=\"Hm.\" content=\"Yes.\"",
+            ),
+            // White space around parts is written as models like; before an end, it is what is said.
+            (
+                "<m> Hm.</m> Yes. <end>",
+                "1 up to 22: reasoning=\"Hm.\" content=\"Yes. \"",
+            ),
+            // Engines cut off the token that ends a turn.
+            ("Yes.", "0 up to 4: content=\"Yes.\""),
+            ("", "0 up to 0: content=\"\""),
+            // The turn has ended, whatever follows.
+            ("Yes.<end>\n<user>So?", "0 up to 9: content=\"Yes.\""),
+            // A thought that nothing closes is what is said.
+            ("<m>Hm.", "0 up to 6: content=\"<m>Hm.\""),
+        ] {
+            let found = format.read(text).expect("it is a turn");
+            let found = format!("{} up to {}: {}", found.way, found.end, shown(&found.slots));
+            assert_eq!(found, expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_turn_is_told_with_its_place() {
+        for (ways, text, expected) in [
+            (
+                &[("<m>R</m>C", "<end>")][..],
+                "<m>Hm.",
+                "byte 6: expected `</m>` or a text",
+            ),
+            (&[("<m>R</m>C", "<end>")], "Hm.", "byte 0: expected `<m>`"),
+            (
+                &[("<m>R</m>C", "<end>")],
+                "<m><end>",
+                "byte 3: expected `</m>`",
+            ),
+            (
+                &[("<a>", "")],
+                "<a>y",
+                "byte 3: expected the end of the turn",
+            ),
+            (
+                &[],
+                "",
+                "byte 0: expected a turn, though the chat template writes none",
+            ),
+        ] {
+            let error = format(ways).read(text).expect_err("it is no turn");
+            assert_eq!(error.to_string(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn nodes_are_found_up_to_an_end_that_is_accepted() {
+        let row = |texts: &[&str], slot: Slot| {
+            let [open, close] = texts else {
+                panic!("two texts")
+            };
+            let mut row = Node::texts(open);
+            row.push(Node::Slot(slot));
+            row.extend(Node::texts(close));
+            Node::Sequence(row)
+        };
+        let calls = Node::Repetition(Box::new(Repetition {
+            item: Node::Call(Box::new(row(&["<", ">"], Slot::Name))),
+            separator: Node::Literal(",".to_owned()),
+            at_least: 1,
+            at_most: None,
+        }));
+        for (node, text, from, end, expected) in [
+            (&calls, "x<a>,<b>y", 1, 8, "0.name=\"a\" 1.name=\"b\""),
+            (&calls, "x<a>,<b>y", 1, 4, "0.name=\"a\""),
+            (&calls, "x<a>,<b>y", 0, 8, "none"),
+            (&calls, "<a b>", 0, 5, "none"),
+            (&calls, "<a.b:c/d-e_f>", 0, 13, "0.name=\"a.b:c/d-e_f\""),
+            (&row(&["#", ";"], Slot::Index), "#12;", 0, 4, "index=\"12\""),
+            (&row(&["#", ";"], Slot::Index), "#a;", 0, 3, "none"),
+            (&row(&["#", ";"], Slot::Id), "#é+1;", 0, 6, "id=\"é+1\""),
+            (&row(&["#", ";"], Slot::Id), "#a b;", 0, 5, "none"),
+            (&row(&["#", "="], Slot::Key), "#a b=", 0, 5, "key=\"a b\""),
+            (&row(&["#", "="], Slot::Key), "#a\nb=", 0, 5, "none"),
+            (&row(&["#", ";"], Slot::Value), "#;", 0, 2, "value=\"\""),
+            (
+                &row(&["#", ";"], Slot::Arguments),
+                "#{\"a\": 1};",
+                0,
+                10,
+                "arguments=\"{\\\"a\\\": 1}\"",
+            ),
+            (&row(&["#", ";"], Slot::Arguments), "#[1];", 0, 5, "none"),
+        ] {
+            let found =
+                NodeReader::new(node).read_at(text, from, |rest| text.len() - rest.len() == end);
+            let found = found.map_or_else(
+                || "none".to_owned(),
+                |(at, slots)| {
+                    assert_eq!(at, end, "{text}");
+                    shown(&slots)
+                },
+            );
+            assert_eq!(found, expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn values_are_as_long_as_their_brackets_and_strings_say() {
+        let (json, python) = (Dialect::default(), Dialect::python());
+        let marks = Dialect {
+            string_delimiters: Some(("<q>".to_owned(), "<q>".to_owned())),
+            ..Dialect::default()
+        };
+        for (dialect, text, expected) in [
+            (&json, "{\"a\": [1, 2]}}", Some(13)),
+            // Brackets and quotes in strings are none.
+            (&json, "[\"]\\\"]\"]", Some(8)),
+            (&json, "\"a\" b", Some(3)),
+            (&json, "-1.5, 2", Some(4)),
+            (&json, "True", None),
+            (&python, "True)", Some(4)),
+            (&python, "'it\\'s'", Some(7)),
+            (&marks, "<q>a\\<q>, 1", Some(8)),
+            (&json, "[1", None),
+            (&json, "]", None),
+            (&json, "x", None),
+            (&json, "", None),
+        ] {
+            assert_eq!(value_length(text, dialect), expected, "{text}");
+        }
+        let deep = |depth: usize| "[".repeat(depth) + &"]".repeat(depth);
+        assert!(value_length(&deep(json::MAX_DEPTH), &json).is_some());
+        assert!(value_length(&deep(json::MAX_DEPTH + 1), &json).is_none());
+    }
+}

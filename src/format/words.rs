@@ -171,3 +171,117 @@ pub(crate) fn shown(text: &str) -> String {
         .collect();
     format!("`{visible}`")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::format::{Entry, ValueType};
+
+    #[test]
+    fn white_space_and_control_characters_are_made_visible() {
+        for (text, expected) in [
+            ("a\n\tb ", "`a⏎→b `"),
+            ("\u{1b}[1m", "`\\u{1b}[1m`"),
+            ("é", "`é`"),
+            ("", "``"),
+        ] {
+            assert_eq!(shown(text), expected);
+        }
+    }
+
+    #[test]
+    fn dialects_are_told_by_how_far_they_are_from_json() {
+        for (dialect, expected) in [
+            (Dialect::default(), ""),
+            (
+                Dialect::python(),
+                "strings between `'` and `'`, literals as in Python",
+            ),
+            (
+                Dialect {
+                    unquoted_keys: true,
+                    ..Dialect::default()
+                },
+                "keys without quotes",
+            ),
+        ] {
+            assert_eq!(dialect.in_words(), expected);
+        }
+    }
+
+    #[test]
+    fn nodes_are_shown_with_what_repeats_or_may_be_missing() {
+        let name = || Node::Slot(Slot::Name);
+        let several = |at_least, at_most, separator: &str| {
+            Node::Repetition(Box::new(Repetition {
+                item: name(),
+                separator: Node::Sequence(Node::texts(separator)),
+                at_least,
+                at_most,
+            }))
+        };
+        let wrapped = |always| ValueWriting::Wrapped {
+            open: "<q>".to_owned(),
+            close: "</q>".to_owned(),
+            always,
+        };
+        let value = |writing| {
+            Node::Value(vec![ValueForm {
+                types: vec![ValueType::String, ValueType::Null],
+                writing,
+            }])
+        };
+        let entry = Entry {
+            key: "f".to_owned(),
+            value: Node::JsonString(Box::new(name()), Dialect::default()),
+        };
+        for (node, expected) in [
+            (several(0, None, ", "), "NAME(…`,` ` `)*"),
+            (several(1, None, ""), "NAME+"),
+            (several(0, Some(1), ", "), "NAME?"),
+            (several(1, Some(1), ", "), "NAME"),
+            (Node::Optional(Box::new(name())), "(NAME)?"),
+            (Node::Choice(vec![name(), Node::Calls]), "(NAME | CALLS)"),
+            (
+                Node::Object(vec![entry.clone(), entry], Dialect::default()),
+                "{f: string(NAME), f: string(NAME)}",
+            ),
+            (
+                Node::Arguments(Dialect::python()),
+                "ARGUMENTS<strings between `'` and `'`, literals as in Python>",
+            ),
+            (Node::Value(Vec::new()), "VALUE"),
+            (value(ValueWriting::Raw), "VALUE[string, null as it is]"),
+            (
+                value(wrapped(true)),
+                "VALUE[string, null between `<q>` and `</q>`]",
+            ),
+            (
+                value(wrapped(false)),
+                "VALUE[string, null between `<q>` and `</q>` if it has marks]",
+            ),
+            (
+                value(ValueWriting::Python),
+                "VALUE[string, null as in Python]",
+            ),
+        ] {
+            assert_eq!(node.to_string(), expected);
+        }
+    }
+
+    #[test]
+    fn ways_are_shown_with_their_ends_and_whether_they_were_seen() {
+        for (end, is_seen, expected) in [
+            ("<end>", true, "CONTENT, `<end>`"),
+            ("", true, "CONTENT"),
+            ("", false, "CONTENT (begun by prompts, never rendered)"),
+        ] {
+            let way = Way {
+                node: Node::Slot(Slot::Content),
+                end: Node::sequence(Node::texts(end)),
+                is_seen,
+            };
+            assert_eq!(way.to_string(), expected);
+        }
+    }
+}

@@ -76,3 +76,46 @@ fn thinking(prober: &Prober<'_>, asked: &Value, prompt: &str) -> Option<Thinking
     }
     Some(Thinking::LeftToTheModel)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::tests::asked;
+    use crate::chat_template::ChatTemplate;
+
+    #[test]
+    fn a_prompt_opens_a_thought_as_turns_do() {
+        for (turn, prompt, expected) in [
+            ("<bot><m>T</m>C", "<bot>", "<bot>: left to the model"),
+            ("<bot><m>T</m>C", "<bot><m>\n", "<bot><m>\n: opened"),
+            (
+                "<bot><m>T</m>C",
+                "<bot><m></m>",
+                "<bot><m></m>: opened and closed",
+            ),
+            // The turn just begins with its thought.
+            ("<bot>T</m>C", "<bot>", "<bot>: opened"),
+            ("<bot>T</m>C", "<bot></m>", "<bot></m>: opened and closed"),
+            // Without a thought, there is nothing to judge by.
+            ("<bot>C", "<bot><m>", "<bot><m>: -"),
+            ("<bot>C", "", ": -"),
+        ] {
+            let turn = turn
+                .replace('T', "{{ m.reasoning_content }}")
+                .replace('C', "{{ m.content }}");
+            let jinja = format!(
+                "{{% for m in messages %}}{{% if m.role == 'assistant' %}}{turn}{{% else %}}\
+                 <user>{{{{ m.content }}}}{{% endif %}}{{% endfor %}}\
+                 {{% if add_generation_prompt %}}{prompt}{{% endif %}}"
+            );
+            let found = asked(&ChatTemplate::from_jinja(jinja), |prober| find(prober));
+            let found = found.expect("it renders prompts");
+            let thinking = found.thinking.map_or("-", Thinking::key);
+            assert_eq!(
+                format!("{}: {thinking}", found.text),
+                expected,
+                "{turn} {prompt}"
+            );
+        }
+    }
+}

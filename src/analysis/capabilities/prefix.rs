@@ -4,7 +4,7 @@ use crate::analysis::probe::{Probe, Prober, Tools, call, message, result, tool, 
 use crate::analysis::variables::Variable;
 use crate::chat_template::REASONING_KEYS;
 use crate::json;
-use crate::markers::{boundary, common_prefix};
+use crate::markers::common_prefix;
 use crate::value::{Value, object};
 
 /// Who speaks after the assistant.
@@ -112,12 +112,11 @@ pub(super) fn find(prober: &Prober<'_>, variables: &[Variable]) -> Vec<PrefixKep
 }
 
 fn departure(messages: Vec<Value>, before: &str, after: &str) -> Option<Departure> {
+    // In whole pieces, so that what is shown begins where a marker does: `<end>` tells more than `nd>`.
     let shared = common_prefix(before, after);
     if shared == before.len() {
         return None;
     }
-    // From where a marker begins: `<end>` tells more than `nd>`.
-    let shared = boundary(before, shared);
     let shown = |text: &str| text[shared..].chars().take(SHOWN).collect();
     Some(Departure {
         messages: messages.into(),
@@ -206,4 +205,100 @@ fn messages(shape: &str, (id, as_text): (&str, bool)) -> (Vec<Value>, Vec<String
         }
     }
     (messages, words)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::capabilities::Capabilities;
+    use crate::analysis::tests::template;
+    use crate::chat_template::RenderInput;
+
+    #[test]
+    fn a_departure_is_shown_from_where_a_marker_begins() {
+        for (before, after, expected) in [
+            ("<a>Yes.<end>", "<a>Yes.<end><user>", None),
+            ("<a>Yes.<end>", "<a>Yes.<over>", Some(("<end>", "<over>"))),
+            (
+                "<a><m>Hm.</m>Yes.",
+                "<a>Yes.",
+                Some(("<m>Hm.</m>Yes.", "Yes.")),
+            ),
+            ("<a>Yes.", "<a>Ye", Some(("Yes.", "Ye"))),
+        ] {
+            let found = departure(Vec::new(), before, after);
+            let found = found
+                .as_ref()
+                .map(|one| (one.before.as_str(), one.after.as_str()));
+            assert_eq!(found, expected, "{before} {after}");
+        }
+    }
+
+    #[test]
+    fn letters_stand_for_messages_and_the_last_has_to_come_out() {
+        for (shape, roles, words) in [
+            ("utu", "user assistant user", "Question2"),
+            ("uru", "user assistant user", "Question2"),
+            ("uco", "user assistant tool", "Value1 Result2"),
+            (
+                "uqoru",
+                "user assistant tool assistant user",
+                "Value1 Question4",
+            ),
+            ("ubo", "user assistant tool", "Value1 Result2"),
+        ] {
+            let (messages, last) = messages(shape, FORMS[0]);
+            let found = messages
+                .iter()
+                .filter_map(|message| message.get("role")?.as_str());
+            assert_eq!(found.collect::<Vec<_>>().join(" "), roles, "{shape}");
+            assert_eq!(last.join(" "), words, "{shape}");
+        }
+    }
+
+    #[test]
+    fn texts_are_kept_unless_a_past_turn_is_written_otherwise() {
+        let calls = "{% for c in m.tool_calls %}{{ c.function | tojson }}{% endfor %}";
+        for (assistant, expected) in [
+            ("{{ m.content }}", "user: kept"),
+            ("{{ m.content }}CALLS", "user: kept, tool: kept"),
+            (
+                "{{ m.reasoning_content if loop.last }}{{ m.content }}",
+                "user: lost",
+            ),
+            // A variable keeps them.
+            (
+                "{{ m.reasoning_content if loop.last or keep }}{{ m.content }}",
+                "user: lost unless keep=true",
+            ),
+            (
+                "{{ m.reasoning_content if loop.last }}{{ m.content if not m.tool_calls }}CALLS",
+                "user: lost, tool: lost",
+            ),
+            // Thoughts are kept beside calls until somebody asks again.
+            (
+                "{{ m.reasoning_content if loop.last or m.tool_calls }}{{ m.content }}CALLS",
+                "user: lost, tool: kept",
+            ),
+        ] {
+            let template = template(&assistant.replace("CALLS", calls));
+            let can = Capabilities::of(&template, &RenderInput::default());
+            let kept = can.expect("it renders a question").prefix_kept;
+            let kept = kept.iter().map(|kept| {
+                let mended = kept
+                    .counterexample
+                    .as_ref()
+                    .map(|one| match &one.mended_by {
+                        Some((name, value)) => format!("lost unless {name}={value}"),
+                        None => "lost".to_owned(),
+                    });
+                format!(
+                    "{}: {}",
+                    kept.follower.key(),
+                    mended.unwrap_or_else(|| "kept".to_owned())
+                )
+            });
+            assert_eq!(kept.collect::<Vec<_>>().join(", "), expected, "{assistant}");
+        }
+    }
 }

@@ -334,3 +334,218 @@ fn placement(text: &str, alone: &str, word: &str, asked: &str) -> Option<&'stati
         false => "before the user's turn",
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::capabilities::Capabilities;
+    use crate::analysis::tests::template;
+    use crate::chat_template::{ChatTemplate, RenderInput};
+
+    #[test]
+    fn lists_of_parts_that_are_printed_show_their_types() {
+        for (text, expected) in [
+            ("[{'type': 'text', 'text': 'Hi'}]", true),
+            ("[{\"type\": \"text\", \"text\": \"Hi\"}]", true),
+            ("[{'type': 'image'}]", false),
+            ("Hi, text", false),
+        ] {
+            assert_eq!(prints_parts(text, "text"), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_system_s_message_stands_before_the_user_s_turn_or_in_it() {
+        for (text, alone, expected) in [
+            (
+                "<system>S<user>U",
+                "<user>U",
+                Some("before the user's turn"),
+            ),
+            ("<user>S\n\nU", "<user>U", Some("within the user's turn")),
+            ("<user>U\nS", "<user>U", Some("after the user's message")),
+            // A line break before either begins no turn.
+            ("Be: S\nU", "\nU", Some("within the user's turn")),
+            ("<user>U", "<user>U", None),
+        ] {
+            assert_eq!(placement(text, alone, "S", "U"), expected, "{text}");
+        }
+    }
+
+    fn asked(template: &ChatTemplate, topic: Topic) -> String {
+        let can = Capabilities::of(template, &RenderInput::default());
+        let can = can.expect("it renders a question");
+        let answer = can.answers.iter().find(|answer| answer.topic == topic);
+        let answer = answer.expect("all are asked");
+        let outcome = match &answer.outcome {
+            Outcome::Refused(why) => format!("refused: {why}"),
+            outcome => outcome.key().to_owned(),
+        };
+        match &answer.note {
+            Some(note) => format!("{outcome}, {note}"),
+            None => outcome,
+        }
+    }
+
+    #[test]
+    fn what_comes_out_is_rendered_and_what_does_not_is_dropped_or_refused() {
+        let calls = "{{ m.content }}{% for c in m.tool_calls %}";
+        for (topic, assistant, expected) in [
+            (Topic::ToolCalls, "{{ m.content }}", "dropped"),
+            (
+                Topic::ToolCalls,
+                "X{{ c.function | tojson }}{% endfor %}",
+                "rendered",
+            ),
+            // The name alone is no call.
+            (
+                Topic::ToolCalls,
+                "X{{ c.function.name }}{% endfor %}",
+                "dropped",
+            ),
+            (
+                Topic::ToolCalls,
+                "{{ raise_exception('no!') if m.tool_calls }}",
+                "refused: no!",
+            ),
+            // What one shape of ids renders is not refused.
+            (
+                Topic::ToolCalls,
+                "X{{ raise_exception('ids!') if c.id | length != 9 }}{{ c.function | tojson }}{% endfor %}",
+                "rendered",
+            ),
+            (
+                Topic::ToolCalls,
+                "X{{ raise_exception('ids!') if c.id | length == 9 }}{% endfor %}",
+                "dropped",
+            ),
+            (
+                Topic::ParallelCalls,
+                "X{{ c.function | tojson }}{% endfor %}",
+                "rendered",
+            ),
+            (
+                Topic::ParallelCalls,
+                "{{ m.tool_calls[0].function | tojson if m.tool_calls }}",
+                "dropped",
+            ),
+            (
+                Topic::ContentBesideCalls,
+                "X{{ c.function | tojson }}{% endfor %}",
+                "rendered",
+            ),
+            (
+                Topic::ContentBesideCalls,
+                "{% if m.tool_calls %}{{ m.tool_calls | tojson }}{% else %}{{ m.content }}{% endif %}",
+                "dropped",
+            ),
+            (Topic::CallIds, "X{{ c.id }}{% endfor %}", "rendered"),
+            (
+                Topic::CallIds,
+                "X{{ c.function | tojson }}{% endfor %}",
+                "dropped",
+            ),
+            (
+                Topic::ArgumentsAsObject,
+                "X{{ c.function.arguments + '' }}{% endfor %}",
+                "refused: `+` can't take a mapping and a string",
+            ),
+            (
+                Topic::ArgumentsAsText,
+                "X{{ c.function.arguments + '' }}{% endfor %}",
+                "rendered",
+            ),
+            (
+                Topic::ArgumentsAsText,
+                "X{{ c.function.arguments | tojson }}{% endfor %}",
+                "rendered, quoted a second time, as a string within JSON",
+            ),
+            (
+                Topic::ArgumentsAsObject,
+                "X{{ c.function.arguments | tojson }}{% endfor %}",
+                "rendered",
+            ),
+            (Topic::ReasoningInLastTurn, "{{ m.content }}", "dropped"),
+            (
+                Topic::ReasoningInLastTurn,
+                "{{ m.thinking }}{{ m.content }}",
+                "rendered, as `thinking`",
+            ),
+            // A thought is past as soon as another question follows.
+            (
+                Topic::ReasoningInPastTurns,
+                "{{ m.reasoning_content if loop.last }}{{ m.content }}",
+                "dropped",
+            ),
+            (
+                Topic::ReasoningInPastTurns,
+                "{{ m.reasoning_content }}{{ m.content }}",
+                "rendered, as `reasoning_content`",
+            ),
+            (
+                Topic::ReasoningBesideCalls,
+                "{{ m.reasoning_content if not m.tool_calls }}{{ m.content }}",
+                "dropped",
+            ),
+        ] {
+            let found = asked(&template(&assistant.replace('X', calls)), topic);
+            assert_eq!(found, expected, "{topic:?} {assistant}");
+        }
+    }
+
+    #[test]
+    fn what_stands_around_turns_is_asked_for_as_well() {
+        for (topic, jinja, expected) in [
+            (
+                Topic::SystemMessage,
+                "{% for m in messages %}<{{ m.role }}>{{ m.content }}{% endfor %}",
+                "rendered, before the user's turn",
+            ),
+            (
+                Topic::SystemMessage,
+                "{% for m in messages if m.role != 'system' %}{{ m.content }}{% endfor %}",
+                "dropped",
+            ),
+            (
+                Topic::Tools,
+                "{{ tools | tojson }}{{ messages[0].content }}",
+                "rendered",
+            ),
+            // Names alone show no tools to the model.
+            (
+                Topic::Tools,
+                "{% for t in tools or [] %}{{ t.function.name }}{% endfor %}{{ messages[0].content }}",
+                "dropped",
+            ),
+            (
+                Topic::ToolResults,
+                "{% for m in messages %}{{ m.content }}{% endfor %}",
+                "rendered",
+            ),
+            (
+                Topic::ContentParts,
+                "{% for m in messages %}{{ m.content }}{% endfor %}",
+                "rendered, the list is printed as it is, not its text",
+            ),
+            (
+                Topic::ContentParts,
+                "{% for m in messages %}{% if m.content is string %}{{ m.content }}{% else %}\
+                 {% for p in m.content %}{{ p.text }}{% endfor %}{% endif %}{% endfor %}",
+                "rendered",
+            ),
+            (
+                Topic::UserTurnsInARow,
+                "{{ messages[-1].content }}",
+                "dropped",
+            ),
+            (
+                Topic::UserTurnsInARow,
+                "{% for m in messages %}{{ m.content }}{% endfor %}",
+                "rendered",
+            ),
+        ] {
+            let found = asked(&ChatTemplate::from_jinja(jinja), topic);
+            assert_eq!(found, expected, "{topic:?} {jinja}");
+        }
+    }
+}

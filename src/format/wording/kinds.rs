@@ -214,3 +214,100 @@ pub(crate) enum Members {
     /// Properties, and the names of those that are required.
     Properties(Object, Vec<Value>),
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::json;
+    use crate::value::object;
+
+    #[test]
+    fn schemas_hold_their_members_or_their_items_do() {
+        let values = || Members::Values(vec!["a".into(), "b".into()]);
+        let properties = |required: &[&str]| {
+            let required = required.iter().map(|name| Value::from(*name));
+            Members::Properties(object! {"p": true}, required.collect())
+        };
+        for (schema, description, members, expected) in [
+            (r#"{"type": "string"}"#, None, None, r#"{"type": "string"}"#),
+            // The type stands first, and then what it is about.
+            (
+                r#"{"items": {}, "type": "array"}"#,
+                Some("D"),
+                None,
+                r#"{"type": "array", "description": "D", "items": {}}"#,
+            ),
+            ("{}", Some("D"), None, r#"{"description": "D"}"#),
+            (
+                r#"{"type": "string"}"#,
+                None,
+                Some(values()),
+                r#"{"type": "string", "enum": ["a", "b"]}"#,
+            ),
+            (
+                r#"{"type": "array", "items": {"type": "string"}}"#,
+                None,
+                Some(values()),
+                r#"{"type": "array", "items": {"type": "string", "enum": ["a", "b"]}}"#,
+            ),
+            (
+                r#"{"type": "object"}"#,
+                None,
+                Some(properties(&["p"])),
+                r#"{"type": "object", "properties": {"p": true}, "required": ["p"]}"#,
+            ),
+            (
+                r#"{"type": "object"}"#,
+                None,
+                Some(properties(&[])),
+                r#"{"type": "object", "properties": {"p": true}}"#,
+            ),
+        ] {
+            let kind = ParameterKind {
+                schema: schema.parse().expect("it is JSON"),
+                holds: Holds::Nothing,
+                is_required: true,
+                is_described: true,
+            };
+            let found = kind.schema(description, members);
+            let expected: Value = expected.parse().expect("it is JSON");
+            // Written, since the order of the keys counts.
+            assert_eq!(
+                json::write(&found.into()),
+                json::write(&expected),
+                "{schema}"
+            );
+        }
+    }
+
+    #[test]
+    fn others_are_looked_at_beside_a_described_string() {
+        let kinds = Kinds::all();
+        for (is, expected) in [
+            (
+                ParameterKind::is_reference as fn(&ParameterKind) -> bool,
+                true,
+            ),
+            (ParameterKind::is_optional_reference, false),
+        ] {
+            let mut found = kinds.parameters.iter().filter(|kind| is(kind));
+            let kind = found.next().expect("there is one");
+            assert!(found.next().is_none(), "there is one only");
+            assert_eq!(kind.schema, object! {"type": "string"}.into());
+            assert_eq!(kind.is_required, expected);
+        }
+    }
+
+    #[test]
+    fn all_kinds_are_different() {
+        let kinds = Kinds::all();
+        for (at, kind) in kinds.parameters.iter().enumerate() {
+            // What is no JSON would be null, and no schema.
+            assert!(kind.schema.as_object().is_some(), "{kind:?}");
+            assert!(!kinds.parameters[..at].contains(kind), "{kind:?}");
+        }
+        for (at, kind) in kinds.tools.iter().enumerate() {
+            assert!(!kinds.tools[..at].contains(kind), "{kind:?}");
+        }
+    }
+}

@@ -292,3 +292,213 @@ fn put(object: &mut Object, keys: &[String], value: Value) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::json;
+
+    #[test]
+    fn what_is_said_twice_has_to_agree() {
+        for (known, text, expected) in [
+            (None, "a", Some("a")),
+            (Some("a"), "a", Some("a")),
+            (Some("a"), "b", None),
+        ] {
+            let mut place = known.map(str::to_owned);
+            let found = set(&mut place, text).and(place);
+            assert_eq!(found.as_deref(), expected, "{known:?} {text}");
+        }
+    }
+
+    #[test]
+    fn kinds_are_those_that_all_lists_allow() {
+        for (known, others, expected) in [
+            (None, &[1, 2][..], Some(vec![1, 2])),
+            (Some(vec![1, 2, 3]), &[3, 2], Some(vec![2, 3])),
+            (Some(vec![1]), &[2], None),
+        ] {
+            let mut kinds = known.clone();
+            let found = narrow(&mut kinds, others).and(kinds);
+            assert_eq!(found, expected, "{known:?} {others:?}");
+        }
+    }
+
+    #[test]
+    fn values_are_put_under_their_keys_and_keep_texts_beside_them() {
+        for (object, keys, value, expected) in [
+            (r#"{"a": 1}"#, &["b"][..], "2", r#"{"a": 1, "b": 2}"#),
+            (r#"{"a": 1}"#, &["a", "b"], "2", r#"{"a": {"b": 2}}"#),
+            (
+                r#"{"a": {"c": 1}}"#,
+                &["a", "b"],
+                "2",
+                r#"{"a": {"c": 1, "b": 2}}"#,
+            ),
+            // It is all there is, but for texts that it does not have.
+            (
+                r#"{"name": "f", "description": "D", "x": 1}"#,
+                &[],
+                r#"{"name": "g", "y": 2}"#,
+                r#"{"name": "g", "y": 2, "description": "D"}"#,
+            ),
+            (
+                r#"{"name": "f"}"#,
+                &[],
+                r#"{"function": {"y": 2}}"#,
+                r#"{"y": 2, "name": "f"}"#,
+            ),
+        ] {
+            let read = |text: &str| text.parse::<Value>().expect("it is JSON");
+            let mut found = read(object).into_object();
+            let keys: Vec<String> = keys.iter().map(|key| (*key).to_owned()).collect();
+            put(&mut found, &keys, read(value));
+            // Written, since the order of the keys counts.
+            let expected = json::write(&read(expected));
+            assert_eq!(json::write(&found.into()), expected, "{object} {keys:?}");
+        }
+    }
+
+    fn named(name: &str, kinds: &[usize]) -> Draft {
+        Draft {
+            name: Some(name.to_owned()),
+            kinds: Some(kinds.to_vec()),
+            ..Draft::default()
+        }
+    }
+
+    #[test]
+    fn what_is_said_of_a_member_again_is_added_to_what_is_known() {
+        for (is_again, named_before, member, expected) in [
+            (
+                false,
+                &[][..],
+                named("c", &[1]),
+                Some("2: a[1, 2] b[1, 2] c[1]"),
+            ),
+            (true, &[], named("b", &[2]), Some("1: a[1, 2] b[2]")),
+            // Without a name, it is the next.
+            (
+                true,
+                &[0],
+                Draft {
+                    kinds: Some(vec![1]),
+                    ..Draft::default()
+                },
+                Some("1: a[1, 2] b[1]"),
+            ),
+            (true, &[1], Draft::default(), None),
+            (true, &[], named("b", &[3]), None),
+            (true, &[], named("c", &[1]), None),
+        ] {
+            let mut owner = Draft {
+                members: vec![named("a", &[1, 2]), named("b", &[1, 2])],
+                ..Draft::default()
+            };
+            let list = WordingList {
+                is_again,
+                entries: Vec::new(),
+                absent: Vec::new(),
+            };
+            let open = Open {
+                list: &list,
+                named: named_before.to_vec(),
+                member: Draft::default(),
+            };
+            let at = add(&mut owner, member, &open);
+            let found = at.map(|at| {
+                let members = owner.members.iter().map(|member| {
+                    format!(
+                        " {}{:?}",
+                        member.name.as_deref().unwrap_or("?"),
+                        member.kinds.as_deref().unwrap_or(&[])
+                    )
+                });
+                format!("{at}:{}", members.collect::<String>())
+            });
+            assert_eq!(found.as_deref(), expected, "{is_again} {named_before:?}");
+        }
+    }
+
+    #[test]
+    fn what_a_text_leaves_open_is_told() {
+        let kinds = Kinds::all();
+        let text = kinds
+            .parameters
+            .iter()
+            .position(ParameterKind::is_reference);
+        let text = text.expect("there is one");
+        let with = |members: Vec<Draft>, tool: Draft| Draft { members, ..tool };
+        for (tool, made, unsure) in [
+            (named("f", &[9]), Some(r#"{"name": "f"}"#), ""),
+            (
+                named("f", &[7]),
+                Some(
+                    r#"{"name": "f", "parameters": {"type": "object", "properties": {}, "required": []}}"#,
+                ),
+                "",
+            ),
+            // Tools with parameters and without are written alike.
+            (
+                named("f", &[1, 5]),
+                Some(r#"{"name": "f", "parameters": {"type": "object", "properties": {}}}"#),
+                "nothing shows the parameters of `f`",
+            ),
+            (
+                with(vec![named("p", &[text])], named("f", &[1])),
+                Some(
+                    r#"{"name": "f", "parameters": {"type": "object", "properties": {"p": {"type": "string"}}, "required": ["p"]}}"#,
+                ),
+                "",
+            ),
+            // A string and a number of the same kind otherwise are written alike.
+            (
+                with(vec![named("p", &[text, text + 4])], named("f", &[1])),
+                Some(
+                    r#"{"name": "f", "parameters": {"type": "object", "properties": {"p": {"type": "string"}}, "required": ["p"]}}"#,
+                ),
+                r#"`p` is taken for {"type":"string"}, and could as well be {"type":"number"}"#,
+            ),
+            // The list of those that are required tells which of them it is.
+            (
+                Draft {
+                    json: vec![(vec!["required".to_owned()], vec![Value::from("p")].into())],
+                    ..with(vec![named("p", &[text - 2, text + 4])], named("f", &[1]))
+                },
+                Some(
+                    r#"{"name": "f", "parameters": {"type": "object", "properties": {"p": {"type": "number"}}, "required": ["p"]}, "required": ["p"]}"#,
+                ),
+                "",
+            ),
+            (
+                Draft {
+                    name: None,
+                    ..named("f", &[9])
+                },
+                None,
+                "",
+            ),
+            (
+                with(
+                    vec![Draft {
+                        name: None,
+                        ..named("p", &[text])
+                    }],
+                    named("f", &[1]),
+                ),
+                None,
+                "",
+            ),
+        ] {
+            let mut maker = Maker {
+                kinds: &kinds,
+                unsure: Vec::new(),
+            };
+            let found = maker.tool(&tool);
+            let found = found.map(|tool| tool.get("function").cloned().unwrap_or_default());
+            let made = made.map(|made| made.parse::<Value>().expect("it is JSON"));
+            assert_eq!(found, made, "{tool:?}");
+            assert_eq!(maker.unsure.join("; "), unsure, "{tool:?}");
+        }
+    }
+}

@@ -399,3 +399,127 @@ impl Unescaped {
         Some((value, *self.places.get(start + length)?))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::format::wording::WordingEntry;
+
+    fn entry(
+        kinds: &[usize],
+        [first, head, tail, last]: [&str; 4],
+        body: Vec<WordingPiece>,
+    ) -> WordingEntry {
+        WordingEntry {
+            kinds: kinds.to_vec(),
+            first: first.to_owned(),
+            head: head.to_owned(),
+            body,
+            tail: tail.to_owned(),
+            last: last.to_owned(),
+        }
+    }
+
+    /// Tools as `name: what it is about` and `name!`, each on a line, or as `name = JSON`.
+    fn wording(is_escaped: bool) -> Wording {
+        let name = || WordingPiece::Slot(WordingSlot::Name);
+        let text = |text: &str| WordingPiece::Text(text.to_owned());
+        let about = WordingPiece::Slot(WordingSlot::Description);
+        let json = WordingPiece::Json(vec!["parameters".to_owned()]);
+        let list = WordingList {
+            is_again: false,
+            entries: vec![
+                entry(&[8], ["", "", "\n", ""], vec![name(), text(": "), about]),
+                entry(&[9], ["", "", "!\n", "!"], vec![name()]),
+                entry(&[0], ["", "", "\n", ""], vec![name(), text(" = "), json]),
+            ],
+            absent: Vec::new(),
+        };
+        Wording {
+            pieces: vec![text("Tools:\n"), WordingPiece::List(0), text("\n--")],
+            lists: vec![list],
+            is_escaped,
+        }
+    }
+
+    #[test]
+    fn a_text_is_gone_through_from_piece_to_piece() {
+        for (text, is_escaped, expected) in [
+            ("Tools:\nsee: Looks.\n--", false, Some("( see Looks. [8])")),
+            (
+                "Tools:\nsee: Looks.\nhear!\n--",
+                false,
+                Some("( see Looks. [8] hear [9])"),
+            ),
+            // A description goes on to where the rest can be read.
+            (
+                "Tools:\nsee: Looks: far.\nhear: It\nlistens\n--",
+                false,
+                Some("( see Looks: far. [8] hear It\nlistens [8])"),
+            ),
+            (
+                "Tools:\nsee = {\"a\": 1}\n--",
+                false,
+                Some("( see {\"a\":1} [0])"),
+            ),
+            (
+                "Tools:\nsee = {&#34;a&#34;: 1}\n--",
+                true,
+                Some("( see {\"a\":1} [0])"),
+            ),
+            ("Tools:\nsee = {&#34;a&#34;: 1}\n--", false, None),
+            // No name has a blank in it.
+            ("Tools:\nto see!\n--", false, None),
+            ("Tools:\nsee!\n", false, None),
+            ("Tools:\n\n--", false, None),
+        ] {
+            let wording = wording(is_escaped);
+            let graph = Graph::of(&wording);
+            let found = graph.read(text).map(|events| {
+                let events = events.iter().map(|event| match event {
+                    Event::Begins(_) => "(".to_owned(),
+                    Event::Slot(_, text) => format!(" {text}"),
+                    Event::Json(_, value) => format!(" {}", crate::json::write(value)),
+                    Event::Ends { kinds, is_last } => {
+                        format!(" {kinds:?}{}", if *is_last { ")" } else { "" })
+                    }
+                });
+                events.collect::<String>()
+            });
+            assert_eq!(found.as_deref(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn entities_are_taken_back_and_nothing_else() {
+        for (escaped, expected) in [
+            (
+                "&lt;a&gt; &amp; &#34;b&quot; &#39;c&#x27;",
+                "<a> & \"b\" 'c'",
+            ),
+            // What was escaped twice is taken back once.
+            ("&amp;lt;", "&lt;"),
+            ("& &nbsp; &lt", "& &nbsp; &lt"),
+        ] {
+            assert_eq!(Unescaped::of(escaped).text(), expected, "{escaped}");
+        }
+    }
+
+    #[test]
+    fn values_are_read_at_places_of_the_text_that_was_escaped() {
+        let escaped = "é: {&#34;a&#34;: 1} so";
+        for (at, expected) in [
+            (4, Some(("{\"a\":1}", 20))),
+            (5, Some(("\"a\"", 16))),
+            // It lies within an entity, or nothing begins there.
+            (6, None),
+            (0, None),
+            (99, None),
+        ] {
+            let found = Unescaped::of(escaped).read(at);
+            let found = found.map(|(value, end)| (crate::json::write(&value), end));
+            let found = found.as_ref().map(|(value, end)| (value.as_str(), *end));
+            assert_eq!(found, expected, "{at}");
+        }
+    }
+}
