@@ -1000,12 +1000,14 @@ mod tests {
             "\nCALLS",
             "<a>CALLS",
             "CONTENT<a>CALLS",
+            "\nCONTENT\nCALLS",
         ];
         for (wide, narrow, expected) in [
             (0, 1, true),
             (1, 0, false),
             // A text takes the white space before what follows.
             (0, 2, true),
+            (0, 5, true),
             (2, 1, true),
             (1, 2, false),
             // A text is no marker.

@@ -580,6 +580,21 @@ mod tests {
                 "<call=NAME>\n«KEY: RAW·\n»</call>",
                 r"(?P<key>[^\s:]+): ?(?P<value>[^\n]*)",
             ),
+            // Nothing closes a value but what the next one begins with.
+            (
+                "<call=NAME>«\n¶arg KEY: RAW»</call>",
+                r"¶arg\s*(?P<key>[^\s:]+): ?(?P<value>.*?)(?=\n¶arg [^\s:]+: ?|\Z)",
+            ),
+            // What stands in the strings of a list ends nothing.
+            (
+                "<call=NAME>«KEY: RAW·; »</call>",
+                r#"(?:;)?\s*(?P<key>[^\s:]+): ?(?P<value>[\[{](?:"(?:[^"\\]|\\.)*"|[^"])*?[\]}](?=;\s*[^;\s:]+: ?|\Z)|.*?(?=;\s*[^;\s:]+: ?|\Z))"#,
+            ),
+            // A sign may stand in later lines, too.
+            (
+                "<call=NAME>«@KEY: RAW»</call>",
+                r"@(?P<key>[^\s:]+): ?(?P<value>[^\n]*?)(?=@[^\s:]+: ?|\s*(?:\n|\Z))",
+            ),
             // A quote within the value ends nothing.
             (
                 "<call=NAME«KEY=\"RAW\"· »></call>",
@@ -682,6 +697,11 @@ mod tests {
             // There are more types than those that were seen.
             (
                 vec![" type=\"str\">", " type=\"num\">"],
+                r#"\s*type="\w+">"#,
+            ),
+            // Words are not cut.
+            (
+                vec![" type=\"str\">", " type=\"seq\">"],
                 r#"\s*type="\w+">"#,
             ),
             (vec![": '", ": "], r":\s*(?:'|)"),

@@ -201,6 +201,8 @@ mod tests {
                 ["", "<do><with>NAMEARGUMENTS</do>", "", ""],
                 vec!["<do>", "<with>"],
             ),
+            // What is left behind the first would open anything.
+            (["", "<do><NAME>ARGUMENTS</do>", "", ""], vec!["<do><"]),
             // Nothing varies in it, so all of it is one text.
             (["", "<do><with>ARGUMENTS</do>", "", ""], vec!["<do><with>"]),
             (["[", PYTHON, ", ", "]"], vec![]),

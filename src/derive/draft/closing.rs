@@ -336,6 +336,18 @@ mod tests {
                 r#"<end>\s*|(?<=\))\s*\]\s*(?=<end>|\Z)|(?<=\))(?=,\s*[^\s("')\]}\[]+\(\s*(?:\)|[^\s=(),"']+\s*=))"#
                     .to_owned(),
             ),
+            // Behind it, `</calls>` tells that the bracket is none of an argument.
+            (
+                ["<calls>", PYTHON, "\n", "</calls>"],
+                r#"<end>\s*|(?<=\))\s*</calls>\s*|(?<=\))(?=\s*[^\s("')\]}>]+\(\s*(?:\)|[^\s=(),"']+\s*=))|(?<=\))\s*(?=<calls>)|(?<![ `"'(])(?=<calls>)"#
+                    .to_owned(),
+            ),
+            // A sign behind the bracket of JSON needs nothing behind it.
+            (
+                ["", "<call>NAMEARGUMENTS#", "", ""],
+                r#"<end>\s*|(?<=[}\]])\s*#\s*|#\s*(?=<call>(?:\s*\n\s*)?[^\s{<]+\{)|#\s*(?=<call>)|(?<![ `"'(])(?=<call>)"#
+                    .to_owned(),
+            ),
             (
                 ["", "OBJECT", "\n", ""],
                 format!(r"<end>\s*|(?<=[}}\])])(?=\s+{HEAD})"),

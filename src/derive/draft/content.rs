@@ -346,6 +346,15 @@ mod tests {
                 "",
                 r"(?:<assistant>|</with>|<end>|</do>|<do>)\s*",
             ),
+            // Nor is what opens it skipped where it closes thoughts.
+            (
+                ["<t>", "<call>"],
+                none,
+                ["", "<call>OBJECT</call>", "", ""],
+                &[],
+                "",
+                r"(?:<assistant>|</call>|<end>)\s*",
+            ),
             // `---` separates calls behind `</call>`, and is a rule in an answer.
             (
                 none,

@@ -346,13 +346,15 @@ mod tests {
 
     #[test]
     fn what_others_begin_with_opens_a_call_only_where_none_of_them_stands() {
-        for (call, expected) in [
+        for (content, call, expected) in [
             // `<end>` and `</call>` begin and end alike.
-            ("<NAME>ARGUMENTS</call>", r"(?<!(?:<end>|</call>)\s*)"),
-            ("@NAME@ARGUMENTS</call>", ""),
-            ("call NAMEARGUMENTS", ""),
+            ("", "<NAME>ARGUMENTS</call>", r"(?<!(?:<end>|</call>)\s*)"),
+            ("<say>", "<NAME>ARGUMENTS", r"(?<!(?:<say>|<end>)\s*)"),
+            // A sign on both sides is a marker of its own.
+            ("@say@", "@NAME@ARGUMENTS</call>", ""),
+            ("", "call NAMEARGUMENTS", ""),
         ] {
-            let findings = invented::with_calls(["", call, "", ""]);
+            let findings = invented::findings([""; 2], [content, ""], ["", call, "", ""]);
             let found = asked(&findings, &[], |drafter| {
                 let calls = drafter.calls.expect("there are calls");
                 drafter.not_another_marker(calls, &calls.open)

@@ -442,22 +442,23 @@ mod tests {
                 also_closes: vec![exact("<call>")],
                 ..FieldVariants::default()
             }],
-            ends: vec![exact("<end>")],
+            ends: vec![exact("<end>"), exact("<stop>")],
             spaced: Vec::new(),
         }
     }
 
     #[test]
     fn each_field_keeps_what_the_format_closes_it_with() {
-        let (own, next, end) = (|| exact("</call>"), || exact("<call>"), || exact("<end>"));
+        let (own, next) = (|| exact("</call>"), || exact("<call>"));
+        let ends = || vec![exact("<end>"), exact("<stop>")];
         for (calls, content, spaced, expected) in [
-            (vec![own(), next()], vec![end()], false, true),
+            (vec![own(), next()], ends(), false, true),
             // `</call>` has to close a call, whatever else does.
-            (vec![next()], vec![end()], false, false),
+            (vec![next()], ends(), false, false),
             // Nobody speaks of what ends a turn.
-            (vec![own()], vec![own()], false, false),
+            (vec![own()], vec![exact("<end>"), own()], false, false),
             // White space behind a call would be a text.
-            (vec![own()], vec![end()], true, false),
+            (vec![own()], ends(), true, false),
         ] {
             let draft = draft(calls, content);
             let mut variants = variants();
@@ -491,7 +492,13 @@ mod tests {
                 )
             })
             .collect();
-        let of = |open: &str| (open.to_owned(), "</call>".to_owned(), "<end>".to_owned());
+        let of = |open: &str| {
+            (
+                open.to_owned(),
+                "</call>".to_owned(),
+                "<end>|<stop>".to_owned(),
+            )
+        };
         assert_eq!(found, [of("<call>"), of("<do><call>")]);
     }
 
