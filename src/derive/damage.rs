@@ -580,6 +580,7 @@ mod tests {
             "\n</calls>",
         ];
         let in_lines = "<calls>\n<call>\n{}\n</call>\n</calls><end>";
+        let two_in_lines = "<calls>\n<call>\n{}\n</call>\n<call>\n{}\n</call>\n</calls><end>";
         let two = "<c>{}</c>\n<c>{}</c><end>";
         let listed = ["[", "NAME(«KEY=QUOTED·, »)", ", ", "]"];
         let headed = ["", "<c>NAME<to><args>ARGUMENTS</c>", "", ""];
@@ -600,6 +601,7 @@ mod tests {
                 "white space added",
                 vec!["<calls>\n\n<call>\n\n{}\n</call>\n\n</calls>\n<end>"],
             ),
+            (lines, two_in_lines, 2, "white space added", vec![]),
             (
                 lines,
                 in_lines,

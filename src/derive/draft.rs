@@ -333,6 +333,27 @@ mod tests {
     }
 
     #[test]
+    fn an_object_is_left_as_it_is_where_its_name_comes_last_or_it_is_no_json() {
+        type Change = fn(&mut Vec<crate::format::Entry>, &mut crate::format::Dialect);
+        let changes: [Change; 2] = [
+            |entries, _| entries.reverse(),
+            |_, dialect| dialect.unquoted_keys = true,
+        ];
+        for change in changes {
+            let mut findings = invented::with_calls(["", "OBJECT", "", ""]);
+            let shape = findings.calls.as_mut().expect("there are calls");
+            shape.node.visit_mut(&mut |node| {
+                if let Node::Object(entries, dialect) = node {
+                    change(entries, dialect);
+                }
+            });
+            let mut calls = findings.call_parts().expect("there are calls");
+            split_objects(&mut calls);
+            assert_eq!((calls.open.as_str(), calls.close.as_str()), ("", ""));
+        }
+    }
+
+    #[test]
     fn a_list_of_python_is_read_as_a_whole_with_what_stands_around_it() {
         let call = "NAME(«KEY=QUOTED·, »)";
         for (calls, expected) in [

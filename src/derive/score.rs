@@ -409,6 +409,8 @@ mod tests {
         for (assistant, fields, expected) in [
             ("{{ m.content }}", plain, vec![]),
             ("<say>{{ m.content }}</say>", plain, vec!["<say>", "</say>"]),
+            // What others say is another text in each conversation.
+            ("{{ messages[0].content }}| {{ m.content }}", plain, vec![]),
             // Words behind a text may as well be said.
             ("So: {{ m.content }} Bye.", plain, vec!["So:"]),
             (&silent, calls, vec!["Musing."]),

@@ -299,7 +299,7 @@ mod tests {
                 Some(vec!["<<a> alone"]),
             ),
             (
-                |p| p.rule("a", p.literal("x") + p.rule_ref("a") | "<a>"),
+                |p| p.rule("a", (p.literal("x") + p.rule_ref("a")) | "<a>"),
                 &["<a>"],
                 None,
             ),

@@ -965,6 +965,15 @@ mod tests {
                 |p| p.chars("[a-c]", 0, 2).unwrap_or(Expr::Rest) + p.space(),
                 "start: (/[a-c]{1,2}/)? space?\nspace: /[ \\t\\r\\n]{1,20}/\n",
             ),
+            (
+                |p| p.raw_schema(p.until(";"), "a", &true.into()) + ";",
+                "start: text_1\ntext_1[lazy]: TEXT_1\nTEXT_1: (/(?s:.*)/) /;/\n",
+            ),
+            // The lexer can't go back to before the second sign of what ends a value.
+            (
+                |p| p.literal("=") + p.raw_schema(p.until("xy"), "a", &true.into()),
+                "start: \"=\" text_1?\ntext_1: TEXT_1\nTEXT_1: (/(?s:.+)/ & ~/(?s:.*)(x)(?s:.*)/)\n",
+            ),
             (|p| p.literal("a") | "b", "start: (\"a\" | \"b\")\n"),
             (|p| p.one_or_more("ab"), "start: (\"ab\")+\n"),
         ] {

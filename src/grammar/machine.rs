@@ -821,6 +821,35 @@ mod tests {
     }
 
     #[test]
+    fn a_fault_names_what_came_furthest() {
+        let c = |p: &Builder| p.chars("[c]", 1, 1).unwrap_or(Expr::Rest);
+        for (grammar, text, expected) in [
+            // What failed earlier was given up for it.
+            (
+                Grammar::build(|p| (p.literal("ab") + c(p)) | "x"),
+                "abd",
+                (2, vec!["[c]"]),
+            ),
+            (
+                Grammar::build(|p| p.literal("x") | (p.literal("ab") + c(p))),
+                "abd",
+                (2, vec!["[c]"]),
+            ),
+            // What must not stand at a place is nothing to advise.
+            (
+                Grammar::build(|p| p.negate("z") + "a"),
+                "b",
+                (0, vec!["`a`"]),
+            ),
+        ] {
+            let fault = grammar.parse(text).expect_err(text);
+            let found = (fault.at, fault.expected);
+            let owned: Vec<String> = expected.1.into_iter().map(str::to_owned).collect();
+            assert_eq!(found, (expected.0, owned), "{text}");
+        }
+    }
+
+    #[test]
     fn what_only_looks_ahead_is_not_sure() {
         let grammar = Grammar::build(|p| p.literal("a") + p.peek("bcd") + p.until("d") + "d");
         for (text, expected) in [

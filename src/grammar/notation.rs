@@ -255,11 +255,12 @@ mod tests {
     #[test]
     fn what_reads_a_notation_goes_by_its_signs() {
         let dialect = |unquoted_keys, string_delimiters: Option<(&str, &str)>| {
-            let mut dialect = Dialect::default();
-            dialect.unquoted_keys = unquoted_keys;
             let owned = |(open, close): (&str, &str)| (open.to_owned(), close.to_owned());
-            dialect.string_delimiters = string_delimiters.map(owned);
-            Notation::of(&dialect)
+            Notation::of(&Dialect {
+                unquoted_keys,
+                string_delimiters: string_delimiters.map(owned),
+                python_literals: false,
+            })
         };
         let white = r"[ \t\r\n]*";
         let free = |sign: &str| format!("{white}{sign}{white}");
@@ -335,10 +336,11 @@ mod tests {
             (Some(("<q>", "<q>")), false),
             (Some(("«", "»")), false),
         ] {
-            let mut dialect = Dialect::default();
-            dialect.string_delimiters =
-                delimiters.map(|(open, close)| (open.to_owned(), close.to_owned()));
-            let notation = Notation::of(&dialect);
+            let notation = Notation::of(&Dialect {
+                string_delimiters: delimiters
+                    .map(|(open, close)| (open.to_owned(), close.to_owned())),
+                ..Dialect::default()
+            });
             assert_eq!(notation.strings[0].escapes, escapes, "{delimiters:?}");
         }
     }

@@ -187,8 +187,10 @@ mod tests {
 
     #[test]
     fn a_key_without_quotes_is_a_word() {
-        let mut dialect = Dialect::default();
-        dialect.unquoted_keys = true;
+        let dialect = Dialect {
+            unquoted_keys: true,
+            ..Dialect::default()
+        };
         let bare = in_object(&Notation::of(&dialect), &declared());
         let named = named(&declared());
         for (text, is_bare, is_named) in [

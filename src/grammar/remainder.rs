@@ -312,7 +312,7 @@ mod tests {
 
     #[test]
     fn what_leads_back_to_itself_comes_to_an_end() {
-        let grammar = Grammar::build(|p| p.rule("a", p.rule_ref("a") + "a" | "a"));
+        let grammar = Grammar::build(|p| p.rule("a", (p.rule_ref("a") + "a") | "a"));
         // So deep is it followed that not all of what is left is known.
         let left = behind(&grammar.root, "aa", &grammar.rules);
         assert!(is_nullable(&left, &grammar.rules) && !left.is_never());

@@ -1202,6 +1202,7 @@ mod tests {
                 &["integer", "number"],
                 Some(r#"{"type":["number"]}"#),
             ),
+            ("{}", &["integer", "number"], Some(r#"{"type":["number"]}"#)),
             ("true", &["string"], Some(r#"{"type":["string"]}"#)),
             ("false", &["string"], None),
             (

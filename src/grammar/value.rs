@@ -175,10 +175,11 @@ mod tests {
     use crate::format::Dialect;
 
     fn dialect(unquoted_keys: bool, quotes: Option<(&str, &str)>) -> Notation {
-        let mut dialect = Dialect::default();
-        dialect.unquoted_keys = unquoted_keys;
-        dialect.string_delimiters = quotes.map(|(open, close)| (open.to_owned(), close.to_owned()));
-        Notation::of(&dialect)
+        Notation::of(&Dialect {
+            unquoted_keys,
+            string_delimiters: quotes.map(|(open, close)| (open.to_owned(), close.to_owned())),
+            python_literals: false,
+        })
     }
 
     #[test]
@@ -231,6 +232,8 @@ mod tests {
             (r"a\", "a", 1),
             (r"a\u00", "a", 1),
             (r"\u0041b", "Ab", 7),
+            // No grammar lets through what is no escape.
+            (r"a\水", "a", 1),
             // A wave is a character of two halves.
             (r"\uD83C", "", 0),
             (r"\uD83C\uDF", "", 0),

@@ -631,6 +631,17 @@ mod tests {
     }
 
     #[test]
+    fn no_key_is_one_within_a_value_of_json() {
+        for (call, key) in [
+            ("<c=NAME>«KEY: JSON·, »</c>", r#"(?P<key>[^\s:"]+):"#),
+            ("<c=NAME>«KEY: RAW·, »</c>", r"(?P<key>[^\s:]+):"),
+        ] {
+            let (pattern, _) = tagged(call, false);
+            assert!(pattern.contains(key), "{pattern}");
+        }
+    }
+
+    #[test]
     fn texts_of_python_are_captured_with_their_quotes() {
         for (call, quotes) in [
             (

@@ -195,6 +195,7 @@ mod tests {
         };
         let kind = || entry("type", Node::Constant("function".into()));
         let whole = vec![kind(), entry("function", function())];
+        let without_type = vec![entry("function", function())];
         let with_id = vec![
             kind(),
             entry("id", string(Slot::Id)),
@@ -203,6 +204,7 @@ mod tests {
         let call = r#"{"type":"function","function":{"name":"{content.function.name}","arguments":"{content.function.arguments}"}}"#;
         for (entries, ids, expected) in [
             (&whole, false, None),
+            (&without_type, false, Some(call)),
             (&with_id, true, None),
             // Ids are not asked for, so nothing is left that has one.
             (&with_id, false, Some(call)),
