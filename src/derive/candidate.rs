@@ -157,3 +157,42 @@ fn nearest(search: &Search<'_>, choices: &Choices, value: &Value, chosen: &Choic
     }
     nearest
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::derive::choices::Choice;
+    use crate::derive::invented;
+    use crate::derive::options::DeriveOptions;
+
+    #[test]
+    fn what_changes_nothing_of_a_draft_is_no_difference() {
+        let search_input = invented::search_input("<say>{{ m.content }}</say>");
+        let options = DeriveOptions::default();
+        let search = Search::new(&search_input, &options);
+        let chosen = Choices::default();
+        let marked = chosen.clone().with(Choice::ContentMarked, 1);
+        for (choices, expected) in [
+            (chosen.clone(), vec![]),
+            // There are no calls that could begin anywhere.
+            (chosen.clone().with(Choice::CallsAnywhere, 1), vec![]),
+            (marked.clone(), vec!["text stands between its markers only"]),
+            (
+                marked.with(Choice::LooseHeader, 1),
+                vec!["text stands between its markers only"],
+            ),
+        ] {
+            let value = search.draft(&choices);
+            let nearest = nearest(&search, &choices, &value, &chosen);
+            assert_eq!(nearest.differences(&chosen), expected, "{choices:?}");
+        }
+    }
+
+    #[test]
+    fn each_lenience_is_told_by_what_it_does() {
+        for lenience in [Lenience::None, Lenience::Usual, Lenience::All] {
+            let told = LENIENCES.iter().filter(|(known, _)| *known == lenience);
+            assert_eq!(told.count(), 1, "{lenience:?}");
+        }
+    }
+}

@@ -153,3 +153,39 @@ pub(super) fn conversations() -> Vec<Conversation> {
         );
     conversations.collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn each_conversation_is_another_and_calls_what_is_declared() {
+        let tools = tools();
+        let mut names = HashSet::new();
+        for conversation in conversations() {
+            let Conversation {
+                name,
+                turn,
+                has_tools,
+                ..
+            } = conversation;
+            assert!(names.insert(name), "{name}");
+            assert_eq!(turn.reasoning.is_some(), name.contains("thought"), "{name}");
+            // A call of something else would be one that no chat template has to write.
+            for call in &turn.calls {
+                let tool = tools.as_list().iter().find(|tool| {
+                    let declared = tool.pointer("/function/name");
+                    declared.and_then(Value::as_str) == Some(call.name.as_str())
+                });
+                let properties =
+                    tool.and_then(|tool| tool.pointer("/function/parameters/properties"));
+                let properties = properties.and_then(Value::as_object).expect(name);
+                let mut keys = call.arguments.iter().map(|(key, _)| key.to_string_lossy());
+                assert!(has_tools, "{name}");
+                assert!(keys.all(|key| properties.contains_key(&key)), "{name}");
+            }
+        }
+    }
+}

@@ -543,3 +543,401 @@ fn has_own_end(close: &str) -> bool {
     // Without its last `}` or `)]` a call is cut off: nobody can say whether its arguments were over.
     markers::markers(close).next().is_some() || close.trim().len() > 3
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::assistant_turn::ToolCall;
+    use crate::derive::invented;
+
+    const NO_CALLS: [&str; 4] = [""; 4];
+    const JSON_CALL: [&str; 4] = ["", "<c>ARGUMENTS</c>", "\n", ""];
+
+    /// What comes of an output by a damage.
+    fn damaged(
+        findings: &Findings,
+        output: &str,
+        said: &AssistantTurn,
+        damage: &str,
+    ) -> Vec<String> {
+        let sample = invented::sample(output, said.clone());
+        let all = all(findings, &[sample]).into_iter();
+        let found = all.filter(|one| one.damage == damage);
+        found.map(|one| one.output).collect()
+    }
+
+    fn calls(count: usize) -> AssistantTurn {
+        let names = ["read", "knock"].into_iter().cycle();
+        AssistantTurn::calls(names.take(count).map(|name| ToolCall::new(name, [])))
+    }
+
+    #[test]
+    fn calls_are_damaged_where_no_doubt_is_left() {
+        let lines = [
+            "<calls>\n",
+            "<call>\nARGUMENTS\n</call>",
+            "\n",
+            "\n</calls>",
+        ];
+        let in_lines = "<calls>\n<call>\n{}\n</call>\n</calls><end>";
+        let two_in_lines = "<calls>\n<call>\n{}\n</call>\n<call>\n{}\n</call>\n</calls><end>";
+        let two = "<c>{}</c>\n<c>{}</c><end>";
+        let listed = ["[", "NAME(«KEY=QUOTED·, »)", ", ", "]"];
+        let headed = ["", "<c>NAME<to><args>ARGUMENTS</c>", "", ""];
+        let with_id = ["", "<c>NAME<id>ID<args>ARGUMENTS</c>", "", ""];
+        let object = ["", "OBJECT", "", ""];
+        for (format, output, count, damage, expected) in [
+            (
+                lines,
+                in_lines,
+                1,
+                "white space lost",
+                vec!["<calls><call>{}</call></calls><end>"],
+            ),
+            (
+                lines,
+                in_lines,
+                1,
+                "white space added",
+                vec!["<calls>\n\n<call>\n\n{}\n</call>\n\n</calls>\n<end>"],
+            ),
+            (lines, two_in_lines, 2, "white space added", vec![]),
+            (
+                lines,
+                in_lines,
+                1,
+                "the section's opener left out",
+                vec!["\n<call>\n{}\n</call>\n</calls><end>"],
+            ),
+            (
+                JSON_CALL,
+                "<c>{}</c><end>",
+                1,
+                "the section's opener left out",
+                vec![],
+            ),
+            (
+                ["", "<do><with>NAMEARGUMENTS</do>", "", ""],
+                "<do><with>read{}</do><end>",
+                1,
+                "a call's first marker left out",
+                vec!["<with>read{}</do><end>"],
+            ),
+            // The second call would still be opened as it should.
+            (
+                ["", "<do><with>NAMEARGUMENTS</do>", "", ""],
+                "<do><with>read{}</do><do><with>knock{}</do><end>",
+                2,
+                "a call's first marker left out",
+                vec![],
+            ),
+            (
+                JSON_CALL,
+                "<c>{}</c><end>",
+                1,
+                "a call's end missing",
+                vec!["<c>{}", "<c>{}<end>"],
+            ),
+            // Without its bracket a call is cut off.
+            (listed, "[read()]<end>", 1, "a call's end missing", vec![]),
+            (
+                JSON_CALL,
+                two,
+                2,
+                "a call's end missing before the next",
+                vec!["<c>{}\n<c>{}</c><end>"],
+            ),
+            (
+                JSON_CALL,
+                two,
+                2,
+                "nothing between two calls",
+                vec!["<c>{}</c><c>{}</c><end>"],
+            ),
+            (
+                listed,
+                "[read(), knock()]<end>",
+                2,
+                "a line break between two calls",
+                vec!["[read(),\nknock()]<end>"],
+            ),
+            (
+                listed,
+                "[read(), knock()]<end>",
+                2,
+                "nothing between two calls",
+                vec![],
+            ),
+            (
+                JSON_CALL,
+                "<c>{}</c><end>",
+                1,
+                "a text before the calls",
+                vec!["Let us see.\n<c>{}</c><end>"],
+            ),
+            // A brace may stand in any text.
+            (object, "{}<end>", 1, "a text before the calls", vec![]),
+            (
+                object,
+                "{}<end>",
+                1,
+                "a token before the calls",
+                vec!["<|json_call|>{}<end>"],
+            ),
+            (
+                JSON_CALL,
+                "<c>{}</c><end>",
+                1,
+                "a token before the calls",
+                vec![],
+            ),
+            (
+                ["", "<c>NAMEARGUMENTS</c>", "", ""],
+                "<c>read{}</c><c>knock{}</c><end>",
+                2,
+                "a text between two calls",
+                vec!["<c>read{}</c>And now this.\n<c>knock{}</c><end>"],
+            ),
+            (
+                listed,
+                "[read(), knock()]<end>",
+                2,
+                "a text between two calls",
+                vec![],
+            ),
+            (
+                JSON_CALL,
+                "<c>{}</c><end>",
+                1,
+                "a text behind the calls",
+                vec!["<c>{}</c>\nThat is what I ask."],
+            ),
+            (JSON_CALL, two, 2, "a text behind the calls", vec![]),
+            (
+                headed,
+                "<c>read<to><args>{}</c><end>",
+                1,
+                "a call's header shortened",
+                vec!["<c>read<args>{}</c><end>"],
+            ),
+            (
+                headed,
+                "<c>read<to><args>{}</c><end>",
+                1,
+                "a call's header with more in it",
+                vec!["<c>read<to> text<args>{}</c><end>"],
+            ),
+            (
+                JSON_CALL,
+                "<c>{}</c><end>",
+                1,
+                "a call's header shortened",
+                vec![],
+            ),
+            (
+                with_id,
+                "<c>read<id>x1<args>{}</c><end>",
+                1,
+                "an id left out",
+                vec!["<c>read<args>{}</c><end>"],
+            ),
+            // Nothing but a sign stands before this one.
+            (
+                ["", "<c>NAME:ID<args>ARGUMENTS</c>", "", ""],
+                "<c>read:x1<args>{}</c><end>",
+                1,
+                "an id left out",
+                vec![],
+            ),
+        ] {
+            let findings = invented::with_calls(format);
+            let found = damaged(&findings, output, &calls(count), damage);
+            assert_eq!(found, expected, "{damage}: {output}");
+        }
+    }
+
+    #[test]
+    fn texts_are_damaged_where_no_doubt_is_left() {
+        let plain = invented::with_calls(NO_CALLS);
+        let marked = invented::findings([""; 2], ["<say>", "</say>"], NO_CALLS);
+        let headed = invented::findings([""; 2], ["Answer: ", ""], NO_CALLS);
+        let mut several = plain.clone();
+        several.turn.headers.push("<again>".to_owned());
+        several.turn.ends.push("<stop>".to_owned());
+        let mut seam = plain.clone();
+        seam.turn.before_seams = vec!["<done>".to_owned()];
+        for (findings, output, damage, expected) in [
+            (
+                &plain,
+                "High water soon.<end>",
+                "the turn's end missing",
+                vec!["High water soon."],
+            ),
+            (
+                &plain,
+                "High water soon.<end>",
+                "cut off amid text",
+                vec!["High water"],
+            ),
+            (
+                &marked,
+                "<say>High water soon.</say><end>",
+                "cut off amid text",
+                vec!["<say>High water"],
+            ),
+            (
+                &marked,
+                "<say>High water soon.</say><end>",
+                "a text without its markers",
+                vec!["High water soon.<end>"],
+            ),
+            // Without it, the text would be one in which nothing is missing.
+            (
+                &headed,
+                "Answer: High water soon.<end>",
+                "a text without its markers",
+                vec![],
+            ),
+            (
+                &several,
+                "High water soon.<end>",
+                "another end of an answer",
+                vec!["High water soon.<stop>"],
+            ),
+            (
+                &plain,
+                "High water soon.<end>",
+                "another end of an answer",
+                vec![],
+            ),
+            (
+                &several,
+                "High water soon.<end>",
+                "the turn's header written again",
+                vec!["<assistant>High water soon.<end>"],
+            ),
+            (
+                &plain,
+                "High water soon.<end>",
+                "the turn's header written again",
+                vec![],
+            ),
+            (
+                &seam,
+                "High water soon.<end>",
+                "the turn's header left to the model",
+                vec!["<assistant>High water soon.<end>"],
+            ),
+            (
+                &plain,
+                "High water soon.<end>",
+                "the turn's header left to the model",
+                vec![],
+            ),
+            (&plain, "High water soon.<end>", "white space lost", vec![]),
+        ] {
+            let said = AssistantTurn::content("High water soon.");
+            let found = damaged(findings, output, &said, damage);
+            assert_eq!(found, expected, "{damage}: {output}");
+        }
+        let word = damaged(
+            &plain,
+            "Yes.<end>",
+            &AssistantTurn::content("Yes."),
+            "cut off amid text",
+        );
+        assert_eq!(word, Vec::<String>::new());
+    }
+
+    #[test]
+    fn thoughts_are_damaged_where_something_opens_them() {
+        let opened = invented::findings(["<t>", "</t>"], [""; 2], JSON_CALL);
+        let marked = invented::findings(["<t>", "</t>"], ["<say>", ""], NO_CALLS);
+        let bare = invented::findings(["", "</t>"], [""; 2], JSON_CALL);
+        let answer = AssistantTurn::content("Yes.").with_reasoning("They ask.");
+        let call = calls(1).with_reasoning("They ask.");
+        for (findings, output, said, damage, expected) in [
+            (
+                &opened,
+                "<t>They ask.</t>Yes.<end>",
+                &answer,
+                "cut off amid reasoning",
+                vec!["<t>They"],
+            ),
+            // Cut off before `</t>`, it would be an answer like any other.
+            (
+                &bare,
+                "They ask.</t>Yes.<end>",
+                &answer,
+                "cut off amid reasoning",
+                vec![],
+            ),
+            (
+                &opened,
+                "<t>They ask.</t>Yes.<end>",
+                &answer,
+                "the turn ends amid reasoning",
+                vec!["<t>They ask.<end>"],
+            ),
+            (
+                &marked,
+                "<t>They ask.</t><say>Yes.<end>",
+                &answer,
+                "reasoning not closed before a text",
+                vec!["<t>They ask.\n<say>Yes.<end>"],
+            ),
+            (
+                &opened,
+                "<t>They ask.</t>Yes.<end>",
+                &answer,
+                "reasoning not closed before a text",
+                vec![],
+            ),
+            (
+                &opened,
+                "<t>They ask.</t><c>{}</c><end>",
+                &call,
+                "reasoning not closed before a call",
+                vec!["<t>They ask.\n<c>{}</c><end>"],
+            ),
+            (
+                &bare,
+                "They ask.</t><c>{}</c><end>",
+                &call,
+                "reasoning not closed before a call",
+                vec![],
+            ),
+            // The end of a turn ends it in a thought as well.
+            (
+                &bare,
+                "They ask.</t><c>{}</c><end>",
+                &call,
+                "a call within reasoning",
+                vec!["They ask. <c>{}</c> so I do.</t><c>{}</c><end>"],
+            ),
+        ] {
+            let found = damaged(findings, output, said, damage);
+            assert_eq!(found, expected, "{damage}: {output}");
+        }
+        let mut sample = invented::sample("They ask.</t>Yes.<end>", answer);
+        sample.prefix = "<assistant><t>".to_owned();
+        let all = all(&opened, &[sample]);
+        let empty = all.iter().find(|one| one.damage == "reasoning left out");
+        let empty = empty.map(|one| (one.output.as_str(), one.expected.reasoning.as_deref()));
+        assert_eq!(empty, Some(("</t>Yes.<end>", None)));
+    }
+
+    #[test]
+    fn brackets_are_no_end_of_a_call() {
+        for (close, has_end) in [
+            ("</c>", true),
+            ("\n}</c>", true),
+            ("}", false),
+            (")]", false),
+            ("\n  }\n", false),
+            ("} OK", true),
+        ] {
+            assert_eq!(has_own_end(close), has_end, "{close:?}");
+        }
+    }
+}

@@ -212,3 +212,118 @@ fn without_brackets(value: Value) -> Value {
         other => other,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::json;
+    use crate::markers::{NAME_SLOT, UNIT_CLOSE, UNIT_OPEN};
+
+    fn exact(text: &str) -> Delimiter {
+        Delimiter::Exact(text.to_owned())
+    }
+
+    fn spaced(text: &str) -> Delimiter {
+        Delimiter::IgnoringSpace(text.to_owned())
+    }
+
+    fn expression(text: &str) -> Delimiter {
+        Delimiter::Expression(text.to_owned())
+    }
+
+    #[test]
+    fn only_what_stands_there_alike_each_time_is_a_literal() {
+        for (delimiter, literal, pattern) in [
+            (exact("<a>\n"), Some("<a>\n"), r"<a>\n"),
+            (spaced("<a>"), Some("<a>"), "<a>"),
+            // `</a></b>` means the same.
+            (spaced("</a>\n</b>"), None, r"</a>\s*</b>"),
+            // `</read>` closes a call as `</knock>` does.
+            (spaced(&format!("</{NAME_SLOT}>")), None, r"</[^\s<>]*?>"),
+            (expression(r"\A<a>"), None, r"\A<a>"),
+        ] {
+            assert_eq!(delimiter.literal(), literal, "{delimiter:?}");
+            assert_eq!(delimiter.expression(), pattern, "{delimiter:?}");
+        }
+    }
+
+    #[test]
+    fn looks_ahead_and_behind_are_seen() {
+        for (delimiter, looks) in [
+            (expression("(?=<a>)"), true),
+            (expression("(?<! )<a>"), true),
+            (expression("(?:<a>)?<b>"), false),
+            (expression("(?P<name>a)"), false),
+            (exact("(?="), false),
+        ] {
+            assert_eq!(delimiter.looks_around(), looks, "{delimiter:?}");
+        }
+    }
+
+    #[test]
+    fn alternatives_are_literals_or_one_expression() {
+        for (alternatives, takes_space, value, shown) in [
+            (vec![], false, "{}", ""),
+            (vec![exact("<a>")], false, r#"{"close":"<a>"}"#, "<a>"),
+            (
+                vec![exact("<a>"), spaced("<b>")],
+                false,
+                r#"{"close":["<a>","<b>"]}"#,
+                "<a>|<b>",
+            ),
+            // No literal takes along white space that varies.
+            (
+                vec![exact("<a>")],
+                true,
+                r#"{"close_pattern":"<a>\\s*"}"#,
+                r"<a>\s*",
+            ),
+            // Tried first, `<a>` would leave `<b>` to the text.
+            (
+                vec![exact("<a>"), spaced("<a>\n<b>")],
+                false,
+                r#"{"close_pattern":"(?:<a>\\s*<b>|<a>)"}"#,
+                r"(?:<a>\s*<b>|<a>)",
+            ),
+            (
+                vec![expression("(?=<c>)"), exact("<a>")],
+                true,
+                r#"{"close_pattern":"<a>\\s*|(?=<c>)"}"#,
+                r"<a>\s*|(?=<c>)",
+            ),
+        ] {
+            let delimiters = Delimiters {
+                alternatives,
+                takes_space,
+            };
+            let mut field = Object::new();
+            delimiters.put_into(&mut field, "close");
+            assert_eq!(json::write(&field.into()), value);
+            assert_eq!(delimiters.shown(), shown);
+        }
+    }
+
+    #[test]
+    fn the_same_text_is_one_alternative() {
+        let texts = ["<a>", "", "<b>", "<a>"].map(str::to_owned);
+        let found = Delimiters::ignoring_space(&texts, vec!["<c>+".to_owned()], true);
+        let expected = [spaced("<a>"), spaced("<b>"), expression("<c>+")];
+        assert_eq!(found.alternatives, expected);
+    }
+
+    #[test]
+    fn brackets_around_markers_of_several_parts_are_gone_from_templates() {
+        let mut field = FieldDraft::new("content");
+        let unit = |text: &str| format!("{UNIT_OPEN}{text}{UNIT_CLOSE}");
+        field.open = Delimiters::one(exact(&unit("<|go|>say<|x|>")));
+        field.rest.insert("tags", vec![Value::from(unit("%END%"))]);
+        let draft = Draft {
+            head: Object::from_iter([("start_anchor", unit("<|go|>"))]),
+            fields: vec![field],
+        };
+        assert_eq!(
+            json::write(&draft.to_value()),
+            r#"{"start_anchor":"<|go|>","fields":{"content":{"open":"<|go|>say<|x|>","tags":["%END%"]}}}"#
+        );
+    }
+}

@@ -239,3 +239,142 @@ fn has_text_around_name(calls: &CallParts<'_>) -> bool {
         .keys()
         .is_some_and(|keys| keys.name_text.chars().nth(1).is_some())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::derive::invented;
+    use crate::markers::NAME_SLOT;
+
+    #[test]
+    fn a_model_may_write_the_header_itself_behind_a_seam() {
+        let texts = |texts: &[&str]| {
+            texts
+                .iter()
+                .map(|text| (*text).to_owned())
+                .collect::<Vec<_>>()
+        };
+        let found = anchors_at_seams(&texts(&["<a>\n"]), &texts(&["<done>"]));
+        assert_eq!(found, r"<a>\n|<done>(?:(?!<a>\n)[\s\S])*\Z");
+        let found = anchors_at_seams(&texts(&["<a>", "<b>"]), &texts(&["<x>", "<y>"]));
+        assert_eq!(
+            found,
+            r"(?:<a>|<b>)|(?:<x>|<y>)(?:(?!(?:<a>|<b>))[\s\S])*\Z"
+        );
+    }
+
+    #[test]
+    fn the_end_of_a_turn_opens_no_call() {
+        for (open, ends, expected) in [
+            ("<end>\ncall:NAME", ["<end>"], "call:NAME"),
+            ("\n<end>call:NAME", [" <end>"], "call:NAME"),
+            // A mere sign that ends turns may be a part of what opens a call.
+            ("#do NAME", ["#"], "#do NAME"),
+            ("#<call>NAME", ["#"], "<call>NAME"),
+            ("<call>NAME", ["<end>"], "<call>NAME"),
+            ("call<end>NAME", ["<end>"], "call<end>NAME"),
+            ("<call>NAME", [""], "<call>NAME"),
+        ] {
+            let findings = invented::with_calls(["", &format!("{open}ARGUMENTS"), "", ""]);
+            let mut calls = findings.call_parts().expect("there are calls");
+            leave_turn_end_out(&mut calls, &ends.map(str::to_owned));
+            assert_eq!(calls.open.replace(NAME_SLOT, "NAME"), expected, "{open}");
+        }
+    }
+
+    #[test]
+    fn json_around_arguments_becomes_markers_where_the_name_comes_first() {
+        for (call, expected) in [
+            (
+                "<call>OBJECT</call>",
+                [
+                    "",
+                    r#"<call>{ "name" : "NAME" , "arguments" : "#,
+                    "}</call>",
+                    "",
+                ],
+            ),
+            (
+                "<calls>LIST</calls>",
+                [
+                    "<calls>[",
+                    r#"{ "name" : "NAME" , "arguments" : "#,
+                    "}",
+                    "]</calls>",
+                ],
+            ),
+            // These are no parts of an object.
+            (
+                "<call>NAMEARGUMENTS</call>",
+                ["", "<call>NAME", "</call>", ""],
+            ),
+        ] {
+            // An array of all calls has what stands around it within itself.
+            let findings = match call.contains("LIST") {
+                true => {
+                    let mut findings = invented::with_calls(["", "LIST", "", ""]);
+                    let shape = findings.calls.as_mut().expect("there are calls");
+                    shape.node = Node::row(call);
+                    findings
+                }
+                false => invented::with_calls(["", call, "", ""]),
+            };
+            let mut calls = findings.call_parts().expect("there are calls");
+            split_objects(&mut calls);
+            let found = [
+                &calls.section_open,
+                &calls.open,
+                &calls.close,
+                &calls.section_close,
+            ];
+            let found = found.map(|text| text.replace(NAME_SLOT, "NAME"));
+            assert_eq!(found, expected, "{call}");
+        }
+    }
+
+    #[test]
+    fn an_object_is_left_as_it_is_where_its_name_comes_last_or_it_is_no_json() {
+        type Change = fn(&mut Vec<crate::format::Entry>, &mut crate::format::Dialect);
+        let changes: [Change; 2] = [
+            |entries, _| entries.reverse(),
+            |_, dialect| dialect.unquoted_keys = true,
+        ];
+        for change in changes {
+            let mut findings = invented::with_calls(["", "OBJECT", "", ""]);
+            let shape = findings.calls.as_mut().expect("there are calls");
+            shape.node.visit_mut(&mut |node| {
+                if let Node::Object(entries, dialect) = node {
+                    change(entries, dialect);
+                }
+            });
+            let mut calls = findings.call_parts().expect("there are calls");
+            split_objects(&mut calls);
+            assert_eq!((calls.open.as_str(), calls.close.as_str()), ("", ""));
+        }
+    }
+
+    #[test]
+    fn a_list_of_python_is_read_as_a_whole_with_what_stands_around_it() {
+        let call = "NAME(«KEY=QUOTED·, »)";
+        for (calls, expected) in [
+            (
+                ["<calls>[", call, ", ", "]</calls>"],
+                Some(["<calls>", "</calls>"]),
+            ),
+            (["[", call, ", ", "]"], Some(["", ""])),
+            // No parser for Python reads these.
+            (["", call, "\n", ""], None),
+            (["[", "NAME(«KEY: QUOTED·, »)", ", ", "]"], None),
+            (["[", "<NAME>«KEY=QUOTED·, »</>", ", ", "]"], None),
+        ] {
+            let findings = invented::with_calls(calls);
+            let parts = findings.call_parts().expect("there are calls");
+            let found = python_list(&parts).map(|(_, around)| around);
+            assert_eq!(
+                found,
+                expected.map(|around| around.map(str::to_owned)),
+                "{calls:?}"
+            );
+        }
+    }
+}

@@ -305,3 +305,150 @@ pub(super) fn texts(mentions: &[Mention], is_recovered: &[bool]) -> Vec<MentionT
         })
         .collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::derive::invented;
+
+    const TIDE: &str = r#"{"harbour": "Brest", "scale": "metres"}"#;
+
+    #[test]
+    fn markers_are_mentioned_and_what_tells_as_much() {
+        for (text, expected) in [
+            ("<a>\n<b>", vec!["<a>", "<b>"]),
+            ("\nCALL: ", vec!["CALL:"]),
+            ("Calls follow: <a>", vec!["<a>"]),
+            // Nobody could say of a bracket that it is a marker.
+            ("[", vec![]),
+            ("\n", vec![]),
+        ] {
+            assert_eq!(mention_texts(text), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn all_markers_but_those_that_end_turns_can_be_mentioned() {
+        let thought = ["<t>", "</t>"];
+        for (findings, expected) in [
+            (
+                invented::findings(
+                    thought,
+                    ["<say>", "<end>"],
+                    [
+                        "<calls>",
+                        "<call=NAME>«<arg=KEY>RAW</arg>»</call>",
+                        "",
+                        "</calls>",
+                    ],
+                ),
+                vec![
+                    "<calls>",
+                    "<call=read_tide>",
+                    "</call>",
+                    "</calls>",
+                    "<arg=harbour>",
+                    "</arg>",
+                    "<t>",
+                    "</t>",
+                    "<say>",
+                ],
+            ),
+            // All that opens a call may be named at once.
+            (
+                invented::with_calls(["", "<do>NAME<with>ARGUMENTS</do>", "", ""]),
+                vec!["<do>", "<with>", "</do>", "<do>read_tide<with>"],
+            ),
+            (invented::with_calls(["", "OBJECT", "", ""]), vec![]),
+        ] {
+            assert_eq!(mentionable(&findings), expected);
+        }
+    }
+
+    #[test]
+    fn a_thought_holds_no_marker_that_closes_it() {
+        let findings = invented::findings(["<t>", "</t>\n<say>"], [""; 2], [""; 4]);
+        for (marker, closes) in [("</t>", true), ("<say>", true), ("<t>", false)] {
+            assert_eq!(closes_thoughts(&findings, marker), closes, "{marker}");
+        }
+        let without = invented::with_calls([""; 4]);
+        assert!(!closes_thoughts(&without, "</t>"));
+    }
+
+    #[test]
+    fn values_hold_markers_that_do_not_close_them() {
+        let json = ["", "<call>NAMEARGUMENTS</call><next>", "", ""];
+        let tagged = ["", "<call=NAME>«<arg=KEY>RAW</arg>»</call>", "", ""];
+        let quoted = ["", "NAME(«KEY=QUOTED·, »)", "", ""];
+        let open = ["", "<call=NAME>«<arg=KEY>RAW»</call>", "", ""];
+        for (format, written, marker, expected) in [
+            (json, TIDE, "<t>", Some(r"First line\n<t>\nlast line")),
+            // What closes calls closes them there, too, and what stands behind it is a text.
+            (json, TIDE, "</call>", None),
+            (json, TIDE, "<next>", Some(r"First line\n<next>\nlast line")),
+            // It would be escaped.
+            (json, TIDE, r#"<t="a">"#, None),
+            (
+                tagged,
+                "<arg=harbour>Brest</arg>",
+                "<t>",
+                Some("First line\n<t>\nlast line"),
+            ),
+            (tagged, "<arg=harbour>Brest</arg>", "</arg>", None),
+            (quoted, "harbour='Brest'", "<t>", None),
+            // What may follow such a value ends it.
+            (open, "<arg=harbour>Brest", "<t>", None),
+        ] {
+            let findings = invented::with_calls(format);
+            let sample = invented::sample(written, AssistantTurn::calls([tide_call()]));
+            let found = in_value(&findings, &[sample], marker);
+            let found = found.map(|found| found.output);
+            let expected = expected.map(|value| written.replace("Brest", value));
+            assert_eq!(found, expected, "{marker} in {written}");
+        }
+    }
+
+    #[test]
+    fn a_whole_call_is_tried_out_where_a_marker_tells_its_beginning() {
+        for (format, output, expected) in [
+            (
+                ["", "<call>NAMEARGUMENTS</call>", "", ""],
+                "\n<call>read_tide{}</call>\n<end>",
+                Some("<call>read_tide{}</call>"),
+            ),
+            (
+                ["<calls>", "<call>NAMEARGUMENTS</call>", "", "</calls>"],
+                "<calls><call>read_tide{}</call></calls><end>",
+                Some("<calls><call>read_tide{}</call></calls>"),
+            ),
+            (["", "OBJECT", "", ""], "{}<end>", None),
+        ] {
+            let findings = invented::with_calls(format);
+            let sample = invented::sample(output, AssistantTurn::calls([tide_call()]));
+            let found = whole_call(&findings, &[sample]);
+            assert_eq!(found.as_deref(), expected, "{output}");
+        }
+    }
+
+    #[test]
+    fn what_was_said_gives_way_to_what_is_said_of_a_marker() {
+        let said = AssistantTurn::content(ANSWER);
+        let thought = said.clone().with_reasoning(THOUGHT);
+        let samples = [
+            invented::sample(&format!("{ANSWER}<end>"), said),
+            invented::sample(&format!("<t>{THOUGHT}</t>{ANSWER}<end>"), thought),
+        ];
+        let findings = invented::findings(["<t>", "</t>"], [""; 2], [""; 4]);
+        let all = all(&findings, &findings, &samples);
+        let of = |marker: &str, manner: &str| {
+            let mut found = all.iter();
+            found.find(|one| (one.marker.as_str(), one.manner) == (marker, manner))
+        };
+        let quoted = of("<t>", "in quotes").expect("an answer mentions it");
+        let sentence = "The sign \"<t>\" means that a part is over, they say.";
+        assert_eq!(quoted.output, format!("{sentence}<end>"));
+        assert_eq!(quoted.expected, AssistantTurn::content(sentence));
+        assert!(of("<t>", "in a thought").is_some());
+        assert!(of("</t>", "in a thought").is_none());
+    }
+}

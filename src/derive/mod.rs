@@ -567,3 +567,28 @@ fn no_question(error: &RenderError, words: impl Fn(Remedy) -> &'static str) -> S
     let (what, excerpt) = error.split_at(error.find('\n').unwrap_or(error.len()));
     format!("{of_question}: {what}{advice}{excerpt}")
 }
+
+#[cfg(test)]
+mod invented;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reasoning_goes_to_a_field_of_its_own() {
+        for (name, is_taken) in [
+            ("thinking", false),
+            ("reasoning_content", false),
+            ("contents", false),
+            ("", true),
+            ("role", true),
+            ("content", true),
+            ("tool_calls", true),
+        ] {
+            let refusal = check_field(name).err();
+            let expected = is_taken.then(|| DeriveError::Field(name.to_owned()));
+            assert_eq!(refusal, expected, "{name}");
+        }
+    }
+}

@@ -103,3 +103,47 @@ impl OutputCase {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::ModelOutput;
+    use crate::derive::invented;
+
+    #[test]
+    fn an_output_without_a_prompt_stands_behind_a_plain_one() {
+        let findings = invented::findings(["<t>", "</t>"], [""; 2], [""; 4]);
+        let mut sample = invented::sample("Yes.<end>", AssistantTurn::content("Yes."));
+        sample.prefilled = "<t>".to_owned();
+        let samples = Samples {
+            all: vec![sample],
+            tools: Tools::none(),
+            refused: Vec::new(),
+            stem: String::new(),
+        };
+        let given = ModelOutput::new("Hm.</t>Yes.<end>");
+        for (prefix, message, expected) in [
+            (None, None, ("<t>", None)),
+            (Some("<assistant>"), None, ("<assistant>", None)),
+            (None, Some("Yes."), ("<t>", Some("Yes."))),
+        ] {
+            let mut output = given.clone();
+            output.prefix = prefix.map(str::to_owned);
+            output.message = message.map(|text| Object::from_iter([("content", text)]));
+            let options = DeriveOptions::default().outputs(vec![output]);
+            let cases = cases(&findings, &samples, &options);
+            let case = &cases[0];
+            assert_eq!(case.prefix, expected.0);
+            match (case.expected(), expected.1) {
+                (Expected::Turn(said), Some(text)) => {
+                    assert_eq!(*said, AssistantTurn::content(text));
+                }
+                // Nothing is known of it but that no marker of the format belongs into a message.
+                (Expected::NoMarkers(markers), None) => {
+                    assert_eq!(markers, ["<assistant>", "<end>", "<t>", "</t>"]);
+                }
+                (found, _) => panic!("{found:?} is to come of {output}", output = case.text),
+            }
+        }
+    }
+}

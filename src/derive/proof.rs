@@ -313,3 +313,90 @@ pub(super) fn damage_rows(texts: &[DamagedText]) -> Vec<DamageRow> {
     }
     rows
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::assistant_turn::ToolCall;
+
+    fn call(value: impl Into<Value>) -> AssistantTurn {
+        AssistantTurn::calls([ToolCall::new("read", [("at".to_owned(), value.into())])])
+    }
+
+    #[test]
+    fn a_reading_is_another_meaning_only_with_all_calls_and_no_other_text() {
+        let said = call("Brest").with_content("Look.").with_reasoning("Hm.");
+        for (read, has_texts) in [
+            (said.clone(), true),
+            // A thought that is written as an answer is: nothing tells which it was.
+            (call("Brest").with_content("Hm."), true),
+            (call("Brest").with_content(" Look. "), true),
+            (call("Brest").with_content("Hm. Look."), false),
+            // A call that is left in a text can always be said there.
+            (AssistantTurn::content("Look."), false),
+        ] {
+            assert_eq!(has_texts_of(&read, &said), has_texts, "{read:?}");
+        }
+    }
+
+    #[test]
+    fn nobody_says_a_value_of_another_type_than_the_tool_takes() {
+        for (read, said, has_types) in [
+            (call("7"), call("Brest"), true),
+            (call(7), call(8), true),
+            (call(7), call("7"), false),
+            (AssistantTurn::content("7"), call("7"), true),
+        ] {
+            assert_eq!(has_types_of(&read, &said), has_types, "{read:?}");
+        }
+        let other = AssistantTurn::calls([ToolCall::new("knock", [])]);
+        assert!(!has_types_of(&other, &call("7")));
+    }
+
+    #[test]
+    fn only_what_the_chat_template_left_out_may_be_missing() {
+        let difference = || "content is \"\"".to_owned();
+        for (recovery, is_recovered, words) in [
+            (Recovery::Whole, true, None),
+            (
+                Recovery::LostByTemplate(vec!["reasoning".to_owned()]),
+                true,
+                None,
+            ),
+            (
+                Recovery::NotRecovered(difference()),
+                false,
+                Some("content is \"\""),
+            ),
+            (
+                Recovery::NotExpressible {
+                    difference: difference(),
+                    other: Object::new(),
+                },
+                false,
+                Some("content is \"\""),
+            ),
+        ] {
+            assert_eq!(recovery.is_recovered(), is_recovered, "{recovery:?}");
+            assert_eq!(recovery.difference(), words, "{recovery:?}");
+        }
+    }
+
+    #[test]
+    fn damaged_texts_are_counted_by_kind_in_their_order() {
+        let text = |damage: &str, is_recovered| DamagedText {
+            damage: damage.to_owned(),
+            prefix: String::new(),
+            output: String::new(),
+            message: Object::new(),
+            is_recovered,
+        };
+        let texts = [text("cut", true), text("added", false), text("cut", false)];
+        let rows = damage_rows(&texts);
+        let rows: Vec<_> = rows
+            .iter()
+            .map(|row| (row.damage.as_str(), row.recovered, row.total))
+            .collect();
+        assert_eq!(rows, [("cut", 1, 2), ("added", 0, 1)]);
+    }
+}

@@ -225,7 +225,8 @@ fn is_of_names(c: char) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::needed_text;
+    use super::*;
+    use crate::markers::{ID_SLOT, NAME_SLOT};
 
     #[test]
     fn needed_texts() {
@@ -243,6 +244,61 @@ mod tests {
             (r"[<>]{2}", None),
         ] {
             assert_eq!(needed_text(expression).as_deref(), needed, "{expression}");
+        }
+    }
+
+    #[test]
+    fn texts_become_expressions_of_themselves() {
+        let tag = format!("<{NAME_SLOT}>");
+        let id = format!("id:{ID_SLOT}");
+        for (text, exactly, ignoring) in [
+            ("<|a|>", r"<\|a\|>", r"<\|a\|>"),
+            ("f(x)[0]", r"f\(x\)\[0\]", r"f\(x\)\[0\]"),
+            // Some engines take an escaped `-` or `/` for something else.
+            ("--a/b", "--a/b", "--a/b"),
+            ("<a>\n\t<b> ", r"<a>\n\t<b> ", r"<a>\s*<b>\s*"),
+            (" <a>", " <a>", r"\s*<a>"),
+            // In a tag, what follows a slot ends it; at the end nothing does.
+            (&tag, r"<[^\s<>]*?>", r"<[^\s<>]*?>"),
+            (&id, r"id:[\w.:/+\-]*", r"id:[\w.:/+\-]*"),
+        ] {
+            assert_eq!(exact(text), exactly, "{text}");
+            assert_eq!(ignoring_space(text), ignoring, "{text}");
+        }
+    }
+
+    #[test]
+    fn alternatives_are_grouped() {
+        let none: [&str; 0] = [];
+        assert_eq!(any_of(["a|b"]), "a|b");
+        assert_eq!(any_of(["a", "b"]), "(?:a|b)");
+        assert_eq!(any_of(none), "(?:)");
+        assert_eq!(before_any_of(["a"]), "(?=a)");
+        assert_eq!(before_any_of(["a", "b"]), "(?=a|b)");
+    }
+
+    #[test]
+    fn characters_between_texts_are_none_that_these_begin_and_end_with() {
+        let slot = NAME_SLOT.to_string();
+        for (before, after, expected) in [
+            ("", "", r"[^\s]"),
+            ("", ">", r"[^\s>]"),
+            // Behind `<`, `</why>f=` begins with no name.
+            ("<", "=", r"[^\s=<>]"),
+            ("call:", "{", r"[^\s{:]"),
+            // Tools have such names, as `read-tide`.
+            ("-", "]", r"[^\s\]]"),
+            ("", "\n@", r"[^\s@]"),
+            // A word behind a blank may begin with a letter of the name.
+            ("", " at", r"[^\s]"),
+            ("", "at", r"[^\sa]"),
+            // Signs of operations on sets.
+            ("&", "^", r"[^\s\^\&]"),
+            ("~", "||", r"[^\s\|\~]"),
+            (&slot, "=", r"[^\s=]"),
+        ] {
+            let found = char_between(&[before], &[after]);
+            assert_eq!(found, expected, "{before:?} {after:?}");
         }
     }
 }

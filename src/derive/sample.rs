@@ -449,3 +449,95 @@ fn call_words(call: &ToolCall) -> Vec<String> {
     }
     words
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_turn_goes_up_to_its_end_behind_all_that_was_said() {
+        let turn = |end: &str| TurnShape {
+            headers: vec!["<assistant>".to_owned()],
+            ends: vec![end.to_owned()],
+            ..TurnShape::default()
+        };
+        for (end, output, said, expected) in [
+            ("<end>", "Yes.<end>", "Yes.", ("Yes.<end>", "")),
+            // Other markers belong to the end.
+            (
+                "<end>",
+                "Yes.<end>\n<sep>",
+                "Yes.",
+                ("Yes.<end>\n<sep>", ""),
+            ),
+            (
+                "<end>",
+                "Yes.<end>\n<assistant>",
+                "Yes.",
+                ("Yes.<end>", "\n<assistant>"),
+            ),
+            (
+                "<end>",
+                "Yes.<end>And so on",
+                "Yes.",
+                ("Yes.<end>", "And so on"),
+            ),
+            (
+                "<end>",
+                "Put <end> last.<end>So",
+                "Put <end> last.",
+                ("Put <end> last.<end>", "So"),
+            ),
+            // Nothing of what was said came out, so nothing tells what stands there.
+            ("<end>", "No.<end>So", "Yes.", ("No.<end>So", "")),
+            // A word ends turns only if another one begins behind it.
+            ("END", "Yes.\nEND so", "Yes.", ("Yes.\nEND so", "")),
+            (
+                "END",
+                "Yes.\nEND\n<assistant>",
+                "Yes.",
+                ("Yes.\nEND", "\n<assistant>"),
+            ),
+        ] {
+            let said = AssistantTurn::content(said);
+            assert_eq!(one_turn(output, &said, &turn(end)), expected, "{output}");
+        }
+    }
+
+    #[test]
+    fn a_call_is_there_with_its_name_its_keys_and_its_longer_words() {
+        let call = ToolCall::new(
+            "read",
+            [
+                ("at".to_owned(), "It isn't 'Brest'".into()),
+                ("days".to_owned(), 3.into()),
+            ],
+        );
+        assert_eq!(call_words(&call), ["read", "at", "Brest", "days"]);
+        for (output, is_there) in [
+            (
+                r#"{"read": {"at": "It isn\u0027t \u0027Brest\u0027", "days": 3}}"#,
+                true,
+            ),
+            ("read(at=Brest)", false),
+            ("at Brest, days", false),
+        ] {
+            assert_eq!(is_written(&call, output), is_there, "{output}");
+        }
+    }
+
+    #[test]
+    fn a_text_is_written_as_it_is_or_as_json() {
+        let intended = AssistantTurn::content("So:\n\"Yes.\"\n").with_reasoning("Hm.");
+        for (output, reasoning, content) in [
+            ("Hm.\nSo:\n\"Yes.\"", true, true),
+            (r#"{"say": "So:\n\"Yes.\""}"#, false, true),
+            ("Hm. So: \"Yes.\"", true, false),
+            ("", false, false),
+        ] {
+            let found = written(&intended, output);
+            let found = (found.reasoning.is_some(), found.content.is_some());
+            assert_eq!(found, (reasoning, content), "{output}");
+        }
+    }
+}

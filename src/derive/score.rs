@@ -352,3 +352,76 @@ fn streams(template: &ResponseTemplate) -> isize {
     });
     -costs.sum::<isize>()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::derive::invented;
+
+    fn template(fields: &str) -> ResponseTemplate {
+        let text =
+            format!(r#"{{"version": 1, "start_anchor": "<assistant>", "fields": {fields}}}"#);
+        let value = json::read(&text).expect("it is JSON");
+        ResponseTemplate::from_value(&value).expect("it is a response template")
+    }
+
+    #[test]
+    fn literals_let_text_out_before_patterns_and_these_before_those_that_depend_on_pieces() {
+        for (fields, expected) in [
+            (r#"{"content": {"close": ["<end>", "<stop>"]}}"#, 0),
+            (r#"{"content": {"close_pattern": "<end>|<stop>"}}"#, -1),
+            (r#"{"content": {"close_pattern": "<end>(?:bc)?"}}"#, -10),
+            (
+                r#"{"why": {"open_pattern": "<t>|<u>", "close": "</t>"}, "content": {"close_pattern": "<end>(?:bc)?"}}"#,
+                -11,
+            ),
+        ] {
+            assert_eq!(streams(&template(fields)), expected, "{fields}");
+        }
+    }
+
+    #[test]
+    fn no_number_of_lesser_texts_makes_up_for_a_greater_one() {
+        let score = |recovered, streams, simple| Score {
+            recovered,
+            streams,
+            simple,
+        };
+        for (better, worse) in [
+            (score([2, 0, 0], -10, -90), score([1, 9, 9], 0, -1)),
+            (score([2, 1, 0], -10, -90), score([2, 0, 9], 0, -1)),
+            (score([2, 1, 1], -1, -90), score([2, 1, 1], -2, -1)),
+            (score([2, 1, 1], -1, -80), score([2, 1, 1], -1, -90)),
+        ] {
+            assert!(better > worse, "{better:?} {worse:?}");
+        }
+    }
+
+    #[test]
+    fn what_stands_around_texts_is_seen_where_nothing_else_is_misread() {
+        let plain = r#"{"content": {"close": "<end>"}}"#;
+        let calls = r#"{"tool_calls": {"open": "<call>", "close": "</call>", "repeats": true, "content": "json",
+            "transform": {"type": "function", "function": "{content}"}}, "content": {"close": "<end>"}}"#;
+        let call =
+            "{% for c in m.tool_calls or [] %}<call>{{ c.function | tojson }}</call>{% endfor %}";
+        let silent =
+            format!("{{% if not m.content %}}Musing.{{% endif %}}{{{{ m.content }}}}{call}");
+        for (assistant, fields, expected) in [
+            ("{{ m.content }}", plain, vec![]),
+            ("<say>{{ m.content }}</say>", plain, vec!["<say>", "</say>"]),
+            // What others say is another text in each conversation.
+            ("{{ messages[0].content }}| {{ m.content }}", plain, vec![]),
+            // Words behind a text may as well be said.
+            ("So: {{ m.content }} Bye.", plain, vec!["So:"]),
+            (&silent, calls, vec!["Musing."]),
+            // Where calls are left in it, too, nobody knows what else stands there.
+            (&silent, plain, vec![]),
+        ] {
+            let search_input = invented::search_input(assistant);
+            let trials = Trials::new(&search_input, "thinking");
+            let mut around = trials.around_texts(&template(fields));
+            crate::markers::dedup(&mut around);
+            assert_eq!(around, expected, "{assistant}");
+        }
+    }
+}

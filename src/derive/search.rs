@@ -283,3 +283,84 @@ fn with_texts_as_rendered(choices: &Choices, around: &Surroundings) -> Choices {
         .with(Choice::OnlyAsRendered, 1)
         .with(Choice::ContentMarked, is_marked)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::derive::invented;
+
+    #[test]
+    fn only_what_makes_another_draft_is_open() {
+        use Choice::{
+            CallsAnywhere, ContentMarked, LooseHeader, PythonList, SplitObjects, TagClosesItself,
+            TextFollows,
+        };
+        let each = |call: &str| format!("{{% for c in m.tool_calls or [] %}}{call}{{% endfor %}}");
+        let tag = each(
+            r#"<call name="{{ c.function.name }}">{{ c.function.arguments | tojson }}</call>"#,
+        );
+        let object = each("{{ c.function | tojson }}");
+        let python = "{% if m.tool_calls %}[{% for c in m.tool_calls %}{{ c.function.name }}(\
+             {% for key, value in c.function.arguments.items() %}{{ key }}={{ value | tojson }}\
+             {{ '' if loop.last else ', ' }}{% endfor %}){{ '' if loop.last else ', ' }}{% endfor %}]{% endif %}";
+        for (assistant, expected) in [
+            ("{{ m.content }}".to_owned(), vec![]),
+            ("<say>{{ m.content }}</say>".to_owned(), vec![ContentMarked]),
+            (
+                format!("{{{{ m.content }}}}{tag}"),
+                vec![CallsAnywhere, LooseHeader, TagClosesItself],
+            ),
+            (
+                format!("{tag}{{{{ m.content }}}}"),
+                vec![CallsAnywhere, LooseHeader, TextFollows, TagClosesItself],
+            ),
+            // Where nothing stands around calls, an example of one in a fence is one, too.
+            (
+                format!("{{{{ m.content }}}}{object}"),
+                vec![CallsAnywhere, SplitObjects, LooseHeader],
+            ),
+            (
+                format!("{{{{ m.content }}}}{python}"),
+                vec![CallsAnywhere, PythonList, LooseHeader],
+            ),
+        ] {
+            let search_input = invented::search_input(&assistant);
+            let options = DeriveOptions::default().language(PYTHON_LISTS);
+            let search = Search::new(&search_input, &options);
+            let open = CHOICES.iter().map(|open| open.choice);
+            let open: Vec<Choice> = open.filter(|choice| search.is_open(*choice)).collect();
+            assert_eq!(open, expected, "{assistant}");
+            // A reader of before has no parser for lists of Python.
+            let options = DeriveOptions::default();
+            let search = Search::new(&search_input, &options);
+            assert!(!search.is_open(PythonList), "{assistant}");
+        }
+    }
+
+    #[test]
+    fn mends_differ_in_one_thing_from_what_they_mend() {
+        let search_input = invented::search_input("<say>{{ m.content }}</say>");
+        let options = DeriveOptions::default();
+        let search = Search::new(&search_input, &options);
+        let mut drafts = Drafts {
+            start: Stopwatch::start(),
+            tried: IndexSet::new(),
+            written: HashSet::default(),
+            patterns: Patterns::default(),
+        };
+        let first = search
+            .first(&mut drafts)
+            .expect("it is a response template");
+        assert_eq!(first.choices, Choices::default());
+        let mends = search.mends(&first);
+        let mends: Vec<_> = mends
+            .iter()
+            .map(|(part, choices)| (*part, choices.differences(&first.choices)))
+            .collect();
+        let marked = "text stands between its markers only";
+        assert_eq!(mends, [(MessagePart::Content, vec![marked])]);
+        // What was tried before is no other draft.
+        let again = search.better(Choices::default(), None, &mut drafts);
+        assert!(again.is_ok_and(|again| again.is_none()));
+    }
+}

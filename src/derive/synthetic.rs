@@ -90,3 +90,68 @@ fn unseen_call(shape: &CallShape) -> Option<String> {
     let open = calls.first_text();
     Some(format!("{open}\n{call}\n{}", calls.close))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::derive::invented;
+
+    #[test]
+    fn what_is_never_rendered_is_put_together() {
+        let answer = || invented::sample(&format!("{ANSWER}<end>"), AssistantTurn::content(ANSWER));
+        let said = AssistantTurn::content(ANSWER).with_reasoning(THOUGHT);
+        let thought = || invented::sample(&format!("<t>{THOUGHT}</t>{ANSWER}<end>"), said.clone());
+        let tide = r#"{"name":"read_tide","arguments":{"harbour":"Brest","scale":"metres"}}"#;
+        let made_up = format!("<t>\n{THOUGHT}\n</t>\n\n{ANSWER}<end>");
+        let thinks = ["<t>", "</t>"];
+        for (reasoning, call, certainty, rendered, expected) in [
+            (thinks, "", Certainty::Seen, vec![answer()], vec![made_up]),
+            // The chat template writes thoughts by itself.
+            (
+                thinks,
+                "",
+                Certainty::Seen,
+                vec![answer(), thought()],
+                vec![],
+            ),
+            // Of a thought that nothing opens, nobody knows how it begins.
+            (["", "</t>"], "", Certainty::Seen, vec![answer()], vec![]),
+            (
+                [""; 2],
+                "<call>OBJECT</call>",
+                Certainty::Guessed,
+                vec![answer()],
+                vec![format!("<call>\n{tide}\n</call><end>")],
+            ),
+            (
+                [""; 2],
+                "LIST",
+                Certainty::Guessed,
+                vec![answer()],
+                vec![format!("\n[{tide}]\n<end>")],
+            ),
+            (
+                [""; 2],
+                "<call>OBJECT</call>",
+                Certainty::Seen,
+                vec![answer()],
+                vec![],
+            ),
+            (
+                [""; 2],
+                "<call>OBJECT</call>",
+                Certainty::Guessed,
+                vec![],
+                vec![],
+            ),
+        ] {
+            let mut findings = invented::findings(reasoning, [""; 2], ["", call, "", ""]);
+            if let Some(calls) = &mut findings.calls {
+                calls.certainty = certainty;
+            }
+            let found = samples(&findings, &rendered);
+            let found: Vec<String> = found.into_iter().map(|sample| sample.output).collect();
+            assert_eq!(found, expected, "{call}");
+        }
+    }
+}

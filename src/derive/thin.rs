@@ -867,3 +867,187 @@ fn sides(draft: &Draft) -> impl Iterator<Item = &Delimiters> {
     let fields = draft.fields.iter();
     fields.flat_map(|field| [&field.open, &field.close])
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::derive::delimiter::FieldDraft;
+    use crate::value::Object;
+
+    fn exact(text: &str) -> Delimiter {
+        Delimiter::Exact(text.to_owned())
+    }
+
+    fn expression(text: &str) -> Delimiter {
+        Delimiter::Expression(text.to_owned())
+    }
+
+    fn draft<const N: usize>(fields: [(&str, Vec<Delimiter>, Vec<Delimiter>); N]) -> Draft {
+        let fields = fields.map(|(name, opens, closes)| {
+            let mut field = FieldDraft::new(name);
+            field.open.alternatives = opens;
+            field.close.alternatives = closes;
+            field
+        });
+        Draft {
+            head: Object::new(),
+            fields: fields.to_vec(),
+        }
+    }
+
+    #[test]
+    fn what_is_longer_or_looks_around_costs_more() {
+        let closed = |closes| draft([("content", vec![], closes)]);
+        let costs: Vec<usize> = [
+            vec![],
+            vec![exact("<end>")],
+            vec![exact("<ends>")],
+            vec![expression("<end>+")],
+            vec![exact("<end>"), exact("<stop>")],
+            vec![expression("(?=<end>)")],
+        ]
+        .into_iter()
+        .map(|closes| cost(&closed(closes)))
+        .collect();
+        assert_eq!(costs, [0, 65, 66, 86, 132, 209]);
+    }
+
+    #[test]
+    fn looks_are_counted_by_what_they_are_in() {
+        for (opens, closes, looking, far) in [
+            (vec![exact("<a>")], vec![exact("</a>")], 0, 0),
+            // Where one alternative looks around, another makes it little worse.
+            (
+                vec![],
+                vec![expression("(?=<b>)"), expression("(?<! )<c>")],
+                1,
+                0,
+            ),
+            (
+                vec![expression("<a>(?=.*?</a>)")],
+                vec![expression("(?=<b>)")],
+                2,
+                1,
+            ),
+        ] {
+            let draft = draft([("content", opens, closes)]);
+            assert_eq!(looks_around(&draft), looking, "{draft:?}");
+            let holding = sides(&draft).filter(|side| looks_far(side));
+            assert_eq!(holding.count(), far, "{draft:?}");
+        }
+    }
+
+    #[test]
+    fn a_lenience_says_what_an_answer_is_worth() {
+        use TextOrigin::{Damaged, Mention, Rendered, Synthetic};
+        for (lenience, before) in [
+            (Lenience::None, Mention),
+            (Lenience::Usual, Mention),
+            (Lenience::All, Damaged),
+        ] {
+            let order = Order::of(lenience);
+            let behind = if before == Mention { Damaged } else { Mention };
+            let ranks = [Rendered, Synthetic, before, behind].map(|kind| order.rank(kind));
+            assert!(ranks.is_sorted_by(|one, other| one < other), "{lenience:?}");
+            // Whoever asks for no damage wants delimiters that can be read.
+            let mention = order.rank(Mention);
+            assert_eq!(order.looks.0 < mention, lenience == Lenience::None);
+        }
+    }
+
+    #[test]
+    fn a_text_is_closed_by_what_is_left_behind_a_field() {
+        for (closer, closes, field, may) in [
+            (r"(?<=</call>\s*)</calls>", "</call>", 0, true),
+            (r"(?<=</t>\s*)<say>", "</call>", 1, false),
+            // Only the first field may have left nothing before it.
+            (r"\A\s*<say>", "</t>", 0, true),
+            (r"\A\s*<say>", "</call>", 1, false),
+        ] {
+            let found = may_stand_behind(&expression(closer), &exact(closes), field);
+            assert_eq!(found, may, "{closer} {closes}");
+        }
+    }
+
+    #[test]
+    fn a_delimiter_takes_closers_of_other_fields_along() {
+        let calls = (vec![exact("<call>")], vec![exact("</call>")]);
+        let text = |closes| {
+            draft([
+                ("tool_calls", calls.0.clone(), calls.1.clone()),
+                ("content", vec![], closes),
+            ])
+        };
+        for (closes, delimiter, expected) in [
+            (
+                vec![exact("<end>"), exact("<calls>")],
+                r"<calls>\s*<call>",
+                vec![(1, 1)],
+            ),
+            (
+                vec![exact("<end>"), exact("<sep>")],
+                r"<calls>\s*<call>",
+                vec![],
+            ),
+            // The only closer of a field is not for another one to take.
+            (vec![exact("<calls>")], r"<calls>\s*<call>", vec![]),
+            (vec![exact("<end>"), exact("<x>")], "</call>", vec![]),
+        ] {
+            let draft = text(closes);
+            let found = taken_along(&draft, 0, &expression(delimiter));
+            assert_eq!(found, expected, "{draft:?}");
+        }
+    }
+
+    #[test]
+    fn drafts_differ_in_what_one_of_them_has_alone() {
+        let of = |closes, takes_space| {
+            let mut draft = draft([("why", vec![exact("<t>")], closes)]);
+            draft.fields[0].close.takes_space = takes_space;
+            draft
+        };
+        let one = of(vec![exact("</t>"), exact("<end>")], false);
+        for (other, expected) in [
+            (of(vec![exact("</t>"), exact("<end>")], false), vec![]),
+            (of(vec![exact("</t>")], false), vec![exact("<end>")]),
+            (
+                of(vec![exact("</t>"), exact("<call>")], false),
+                vec![exact("<end>"), exact("<call>")],
+            ),
+            // With `\s*` behind it, each matches another stretch.
+            (
+                of(vec![exact("</t>"), exact("<end>")], true),
+                vec![exact("</t>"), exact("<end>")],
+            ),
+        ] {
+            let changes = changes(&one, &other);
+            let found: Vec<&Delimiter> = changes.iter().flat_map(|one| &one.delimiters).collect();
+            assert_eq!(found, expected.iter().collect::<Vec<_>>(), "{other:?}");
+            // A text in which nothing opens the field is read as before.
+            let opens = changes.iter().flat_map(|one| &one.opens);
+            assert!(opens.clone().all(|open| *open == exact("<t>")));
+            assert_eq!(opens.count(), 2 * changes.len());
+        }
+    }
+
+    #[test]
+    fn the_last_opener_of_a_field_stays() {
+        for (opens, expected) in [
+            (vec![exact("<t>")], vec![]),
+            (
+                vec![exact("<t>"), exact("<u>")],
+                vec![Step::Without(0), Step::Without(1)],
+            ),
+        ] {
+            let draft = draft([("why", opens, vec![exact("</t>")])]);
+            let variants = Variants::default();
+            let moves = moves(&draft, &draft, &variants);
+            let opening = moves.iter().filter(|one| one.opens);
+            let steps: Vec<Step<'_>> = opening.map(|one| one.step.clone()).collect();
+            assert_eq!(steps, expected);
+            for one in &moves {
+                assert_ne!(one.of(&draft), draft, "{one:?}");
+            }
+        }
+    }
+}

@@ -257,3 +257,93 @@ pub(super) fn may_depend_on_pieces(delimiter: &Delimiter) -> bool {
     // What is not known may depend on it: reading once more costs less than a stream that is misread.
     delimiter.is_chunk_dependent() != Some(false)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::assistant_turn::ToolCall;
+
+    fn template(fields: &str) -> ResponseTemplate {
+        let text = format!(r#"{{"version": 1, "start_anchor": "<a>", "fields": {fields}}}"#);
+        let value = json::read(&text).expect("it is JSON");
+        ResponseTemplate::from_value(&value).expect("it is a response template")
+    }
+
+    #[test]
+    fn white_space_around_texts_makes_no_difference_and_a_word_does() {
+        let (template, tools) = (template(r#"{"content": {}}"#), Tools::none());
+        let reader = TrialReader::new(&template, "why", &tools);
+        let call = |name: &str| AssistantTurn::calls([ToolCall::new(name, [])]);
+        let said = AssistantTurn::content;
+        for (read, meant, expected) in [
+            (said("Yes.\n"), said("Yes."), None),
+            // Chat templates write an empty text where nothing is said.
+            (said(" "), AssistantTurn::default(), None),
+            (call("read"), call("read"), None),
+            (
+                said("Yes."),
+                said("No."),
+                Some((
+                    vec![MessagePart::Content],
+                    r#"content is "Yes.", not "No.""#,
+                )),
+            ),
+            (
+                AssistantTurn::default().with_reasoning("Hm. Yes."),
+                said("Yes.").with_reasoning("Hm."),
+                Some((
+                    vec![MessagePart::Reasoning, MessagePart::Content],
+                    r#"why is "Hm. Yes.", not "Hm.""#,
+                )),
+            ),
+            (
+                call("knock"),
+                call("read"),
+                Some((vec![MessagePart::Calls], "the calls are [knock({})]")),
+            ),
+        ] {
+            let found = reader.difference_to(&read, &meant);
+            let found = found.map(|found| (found.parts, found.words));
+            let expected = expected.map(|(parts, words)| (parts, words.to_owned()));
+            assert_eq!(found, expected, "{read:?}");
+        }
+    }
+
+    #[test]
+    fn markers_may_be_left_in_arguments_alone() {
+        let (template, tools) = (template(r#"{"content": {}}"#), Tools::none());
+        let reader = TrialReader::new(&template, "why", &tools);
+        let markers = ["<call>".to_owned()];
+        let call = |name: &str, value: &str| {
+            AssistantTurn::calls([ToolCall::new(name, [("at".to_owned(), value.into())])])
+        };
+        for (read, place) in [
+            (AssistantTurn::content("So <call>"), Some("content")),
+            (
+                AssistantTurn::default().with_reasoning("<call>"),
+                Some("why"),
+            ),
+            (call("<call>read", ""), Some("a call")),
+            (call("read", "Type <call>."), None),
+            (AssistantTurn::content("So <calls>"), None),
+        ] {
+            let found = reader.marker_left_in(&read, &markers);
+            let found = found.map(|found| found.words);
+            let expected = place.map(|place| format!("\"<call>\" is left in {place}"));
+            assert_eq!(found, expected, "{read:?}");
+        }
+    }
+
+    #[test]
+    fn texts_are_read_in_pieces_where_that_may_matter() {
+        for (content, depends) in [
+            (r#"{"content": {"close": "<end>"}}"#, false),
+            (r#"{"content": {"close": ["<end>", "<stop>"]}}"#, false),
+            (r#"{"content": {"close_pattern": "<end>(?!x)"}}"#, false),
+            // Behind `<end>b`, a piece may end.
+            (r#"{"content": {"close_pattern": "<end>(?:bc)?"}}"#, true),
+        ] {
+            assert_eq!(depends_on_pieces(&template(content)), depends, "{content}");
+        }
+    }
+}

@@ -315,6 +315,125 @@ fn end_of_literal(text: &str) -> usize {
     end
 }
 
+/// Nodes as tests write them.
+#[cfg(test)]
+impl Node {
+    /// A row in which words in capitals are slots, values and objects. What stands between `«` and `»` is an argument that
+    /// repeats, with what separates two of them behind `·`, as in `<call>NAME(«KEY=QUOTED·, »)`.
+    pub(crate) fn row(text: &str) -> Node {
+        const WORDS: [&str; 16] = [
+            "REASONING",
+            "CONTENT",
+            "CALLS",
+            "NAME",
+            "ID",
+            "INDEX",
+            "KEY",
+            "ARGUMENTS",
+            "OBJECT",
+            "LIST",
+            "RAW",
+            "VALUE",
+            "JSON",
+            "QUOTED",
+            "PYTHON",
+            "«",
+        ];
+        let mut nodes = Vec::new();
+        let mut rest = text;
+        let found = |rest: &str| {
+            let places = WORDS
+                .iter()
+                .filter_map(|word| Some((rest.find(word)?, *word)));
+            places.min()
+        };
+        while let Some((at, word)) = found(rest) {
+            nodes.extend(Node::texts(&rest[..at]));
+            rest = &rest[at + word.len()..];
+            nodes.push(match word {
+                "«" => {
+                    let (argument, behind) = rest.split_once('»').expect("`»` closes `«`");
+                    rest = behind;
+                    let (way, separator) = argument.split_once('·').unwrap_or((argument, ""));
+                    Node::repetition(Node::Argument(Box::new(Node::row(way))), separator)
+                }
+                word => Node::of_word(word),
+            });
+        }
+        nodes.extend(Node::texts(rest));
+        Node::sequence(nodes)
+    }
+
+    /// Calls of such a row.
+    pub(crate) fn calls(call: &str, separator: &str) -> Node {
+        match Node::row(call) {
+            list @ Node::Array(_) => list,
+            call => Node::repetition(Node::Call(Box::new(call)), separator),
+        }
+    }
+
+    fn repetition(item: Node, separator: &str) -> Node {
+        Node::Repetition(Box::new(Repetition {
+            item,
+            separator: Node::Sequence(Node::texts(separator)),
+            at_least: 1,
+            at_most: None,
+        }))
+    }
+
+    fn of_word(word: &str) -> Node {
+        let json = || ValueWriting::Json(Dialect::default());
+        let quoted = || ValueWriting::Wrapped {
+            open: "'".to_owned(),
+            close: "'".to_owned(),
+            always: true,
+        };
+        let values = |texts, others| {
+            let (text, rest) = ValueType::ALL.split_at(1);
+            let forms = [(text, texts), (rest, others)];
+            Node::Value(
+                forms
+                    .map(|(types, writing)| ValueForm {
+                        types: types.to_vec(),
+                        writing,
+                    })
+                    .to_vec(),
+            )
+        };
+        match word {
+            "REASONING" => Node::Slot(Slot::Reasoning),
+            "CONTENT" => Node::Slot(Slot::Content),
+            "CALLS" => Node::Calls,
+            "NAME" => Node::Slot(Slot::Name),
+            "ID" => Node::Slot(Slot::Id),
+            "INDEX" => Node::Slot(Slot::Index),
+            "KEY" => Node::Slot(Slot::Key),
+            "ARGUMENTS" => Node::Arguments(Dialect::default()),
+            "OBJECT" => {
+                let name = Node::JsonString(Box::new(Node::Slot(Slot::Name)), Dialect::default());
+                let entries = [("name", name), ("arguments", Node::of_word("ARGUMENTS"))];
+                let entries = entries.map(|(key, value)| Entry {
+                    key: key.to_owned(),
+                    value,
+                });
+                Node::Object(entries.to_vec(), Dialect::default())
+            }
+            "LIST" => Node::Array(Box::new(Repetition {
+                item: Node::Call(Box::new(Node::of_word("OBJECT"))),
+                separator: Node::Sequence(Vec::new()),
+                at_least: 1,
+                at_most: None,
+            })),
+            "RAW" => values(ValueWriting::Raw, ValueWriting::Raw),
+            "VALUE" => values(ValueWriting::Raw, json()),
+            "JSON" => values(json(), json()),
+            "QUOTED" => values(quoted(), json()),
+            "PYTHON" => values(quoted(), ValueWriting::Python),
+            word => panic!("{word} stands for no node"),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -461,3 +461,152 @@ fn followed_by(heads: Vec<(CharClass, Expr)>, more: &Expr) -> Vec<(CharClass, Ex
         .map(|(class, left)| (class, Expr::sequence([left, more.clone()])))
         .collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::regex;
+    use super::*;
+
+    fn any() -> Expr {
+        class(CharClass::any())
+    }
+
+    fn text(parts: &[Expr]) -> Text {
+        Text::first_of(parts).expect("it begins with a text").0
+    }
+
+    fn until(ends: &[&str]) -> Expr {
+        Expr::Until(ends.iter().map(|end| (*end).to_owned()).collect())
+    }
+
+    fn not(first: &str) -> Expr {
+        Expr::Negate(Box::new(first.into()))
+    }
+
+    #[test]
+    fn a_state_knows_what_has_begun() {
+        for (parts, expected) in [
+            (
+                vec![until(&["</"])],
+                "0: [^<] to 0, [<] to 1, end; 1: [^/<] to 0, [<] to 1, end",
+            ),
+            (
+                vec![until(&["aab"])],
+                "0: [^a] to 0, [a] to 1, end; 1: [^a] to 0, [a] to 2, end; 2: [^a-b] to 0, [a] to 2, end",
+            ),
+            // The first sign of it is another one; further on it may be any.
+            (
+                vec![not("a"), Expr::Rest],
+                "0: [^a] to 1, end; 1: [\\s\\S] to 1, end",
+            ),
+            // An item is never left in its middle.
+            (
+                vec![Expr::literal("xy").without(["yx"])],
+                "0: [x] to 2, end; 1: end; 2: [y] to 1",
+            ),
+            // In `[[a]]]` the text would end with `]`, and `]]` is found one sign before its place.
+            (
+                vec![until(&["]]"]), "]]".into()],
+                "0: [^\\]] to 0, [\\]] to 1, end; 1: [^\\]] to 0",
+            ),
+        ] {
+            let states = text(&parts).states().expect("they are few");
+            let states = states.iter().enumerate().map(|(at, state)| {
+                let ways = state.ways.iter();
+                let ways = ways.map(|(class, to)| format!("{} to {to}", regex::class(class)));
+                let end = state.may_end.then(|| "end".to_owned());
+                let all: Vec<String> = ways.chain(end).collect();
+                format!("{at}: {}", all.join(", "))
+            });
+            assert_eq!(states.collect::<Vec<_>>().join("; "), expected, "{parts:?}");
+        }
+    }
+
+    #[test]
+    fn some_texts_have_no_states() {
+        let many = Expr::literal("ab".repeat(600));
+        for item in [Expr::Space, Expr::Rule("a".into()), many.repeat(1, Some(2))] {
+            let text = Text {
+                item,
+                others: vec!["x".into()],
+                not_first: Vec::new(),
+                behind: String::new(),
+            };
+            assert_eq!(text.states(), None, "{:?}", text.item.example());
+        }
+    }
+
+    #[test]
+    fn a_text_begins_a_row_with_what_it_does_not_begin_with() {
+        for (parts, expected) in [
+            (vec![until(&["<a>"]), "<b>".into()], Some((1, 1, 0, ""))),
+            (vec![not("x"), until(&["<a>"])], Some((2, 1, 1, ""))),
+            // What stands behind it is kept where something may begin in the text and end there.
+            (vec![until(&["]]"]), "]]".into()], Some((1, 1, 0, "]]"))),
+            (
+                vec![not("]"), until(&["<a>"]), "]x".into()],
+                Some((2, 1, 1, "]x")),
+            ),
+            (vec![Expr::Rest], None),
+            (vec![not("x"), Expr::Rest], Some((2, 0, 1, ""))),
+            (vec!["a".into(), until(&["<a>"])], None),
+            (vec![], None),
+        ] {
+            let found = Text::first_of(&parts);
+            let found = found.as_ref().map(|(text, count)| {
+                let counts = (text.others.len(), text.not_first.len());
+                (*count, counts.0, counts.1, text.behind.as_str())
+            });
+            assert_eq!(found, expected, "{parts:?}");
+        }
+    }
+
+    #[test]
+    fn some_begin_in_a_text_and_end_behind_it() {
+        for (ends, behind, expected) in [
+            (&["]]", "x"][..], "]]", vec!["]]"]),
+            (&["<a>", "a>b"], "<a>", vec![]),
+            (&["a<a", "b"], "<a>", vec!["a<a"]),
+        ] {
+            let text = text(&[until(ends), behind.into()]);
+            let found = text.that_go_on();
+            let expected: Vec<Expr> = expected.into_iter().map(Expr::from).collect();
+            assert_eq!(found, expected, "{ends:?}");
+        }
+    }
+
+    #[test]
+    fn a_text_holds_others_or_what_may_be_one() {
+        let pattern = || {
+            let sign = class(CharClass::of(['}', ']']));
+            Expr::sequence([sign, Expr::Space, "#".into()])
+        };
+        for (text, others, expected) in [
+            ("a<b>c", vec!["<b>".into()], Some(true)),
+            ("a<bc", vec!["<b>".into()], Some(false)),
+            ("a} \n#", vec![pattern()], Some(true)),
+            ("a} #", vec!["x".into(), pattern()], Some(true)),
+            ("a} -#", vec![pattern()], Some(false)),
+            ("a", vec![], Some(false)),
+            // A rule may be anything.
+            ("a", vec![Expr::Rule("b".into())], None),
+        ] {
+            assert_eq!(stands_in(text, &others), expected, "{text}");
+        }
+        let firsts = first_characters(&["ab".into(), pattern()]);
+        assert_eq!(regex::class(&firsts), r"[\]a\}]");
+    }
+
+    #[test]
+    fn classes_are_taken_apart_into_what_they_have_in_common() {
+        let classes = [
+            CharClass::ranges([('a', 'f')]),
+            CharClass::ranges([('d', 'z')]),
+        ];
+        let found = disjoint(classes.iter(), 9).expect("they are few");
+        let found: Vec<String> = found.iter().map(regex::class).collect();
+        assert_eq!(found, ["[d-f]", "[a-c]", "[g-z]"]);
+        assert_eq!(disjoint(classes.iter(), 2), None);
+        assert!(may_be_nothing(&Expr::Space) && !may_be_nothing(&any()));
+    }
+}

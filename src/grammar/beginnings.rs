@@ -238,3 +238,76 @@ impl<'r> Finder<'r> {
         Some(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Builder, Grammar};
+    use super::*;
+
+    /// The beginnings of a node up to these delimiters: the expression of each, with what ends a text behind it.
+    fn of(make: fn(&Builder) -> Expr, delimiters: &[&str]) -> Option<Vec<String>> {
+        let grammar = Grammar::build(make);
+        let delimiters: Vec<String> = delimiters.iter().map(|text| (*text).to_owned()).collect();
+        let (found, _) = beginnings(&grammar.root, &delimiters, &grammar.rules);
+        let found = found?.into_iter().map(|one| {
+            let text = one
+                .text
+                .map(|text| format!(" text {}", text.end.unwrap_or_default()));
+            let words = if one.has_words { "" } else { " alone" };
+            format!("{}{}{words}", one.regex, text.unwrap_or_default())
+        });
+        Some(found.collect())
+    }
+
+    #[test]
+    fn a_beginning_goes_up_to_the_first_delimiter() {
+        for (make, delimiters, expected) in [
+            (
+                (|p: &Builder| p.literal("<a>b")) as fn(&Builder) -> Expr,
+                &["<a>"][..],
+                Some(vec!["<a> alone"]),
+            ),
+            (|p| p.literal("So: <a>b"), &["<a>"], Some(vec!["So: <a>"])),
+            (
+                |p| p.literal("x<a>") | p.literal("y<b>"),
+                &["<a>", "<b>"],
+                Some(vec!["x<a>", "y<b>"]),
+            ),
+            (
+                |p| p.space() + "<a>",
+                &["<a>"],
+                Some(vec![r"[ \t\r\n]{0,20}<a> alone"]),
+            ),
+            // What is over before a delimiter comes would be the shorter lexeme.
+            (|p| p.literal("So"), &["<a>"], None),
+            (
+                |p| p.optional("So") + "<a>",
+                &["<a>"],
+                Some(vec!["<a> alone", "So<a>"]),
+            ),
+            // Where both are texts, nothing tells a lexer which it is.
+            (|p| p.until("<a>") + "<a>", &["<a>"], None),
+            (
+                |p| p.literal("So") + p.until("<b>") + "<b>",
+                &["<a>"],
+                Some(vec!["So text <b>"]),
+            ),
+            // Of two that end at the same place, the longer one has begun before the other.
+            (
+                |p| p.literal("<<a>"),
+                &["<a>", "<<a>"],
+                Some(vec!["<<a> alone"]),
+            ),
+            (
+                |p| p.rule("a", (p.literal("x") + p.rule_ref("a")) | "<a>"),
+                &["<a>"],
+                None,
+            ),
+            (|p| p.any() + "<a>", &["<a>"], None),
+        ] {
+            let expected: Option<Vec<String>> =
+                expected.map(|all| all.into_iter().map(str::to_owned).collect());
+            assert_eq!(of(make, delimiters), expected, "{delimiters:?}");
+        }
+    }
+}

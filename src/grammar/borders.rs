@@ -602,3 +602,282 @@ pub(super) fn opener(node: &Node) -> Option<String> {
         _ => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::takes;
+    use super::*;
+    use crate::format::Repetition;
+
+    const PYTHON: &str = "NAME(«KEY=QUOTED·, »)";
+
+    fn row(text: &str) -> Vec<Node> {
+        Node::row(text).parts().to_vec()
+    }
+
+    #[test]
+    fn what_reads_a_turn_may_do_without_markers_before_the_last() {
+        for (text, expected) in [
+            ("<a><b>", "<b>"),
+            ("<a>\n<b>so", "<b>so"),
+            ("so <a>", "<a>"),
+            ("so", "so"),
+            ("", ""),
+        ] {
+            assert_eq!(from_last(text), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn turns_end_at_their_markers_and_at_no_mere_sign() {
+        for (end, expected) in [
+            ("<end>", vec!["<end>", "<end>"]),
+            ("</say>\n<end>", vec!["</say>", "</say>", "</say>"]),
+            (
+                "</say><end>",
+                vec!["</say><end>", "<end>", "</say>", "</say>"],
+            ),
+            ("END", vec!["END", "END", "END"]),
+            ("#", vec![]),
+        ] {
+            let found: Vec<String> = turn_ends(&row(end)).collect();
+            let mut found = found;
+            let mut expected: Vec<String> = expected.into_iter().map(str::to_owned).collect();
+            markers::dedup(&mut found);
+            markers::dedup(&mut expected);
+            assert_eq!(found, expected, "{end:?}");
+        }
+    }
+
+    #[test]
+    fn words_are_one_with_the_marker_behind_them_if_they_say_little() {
+        for (text, expected) in [
+            ("<a><b>", Some("<a>")),
+            // Each by itself may stand in any text.
+            ("/think", Some("/think")),
+            ("So <a>", Some("So <a>")),
+            ("Final Answer: <a>", Some("Final Answer: ")),
+            ("\n<a>", Some("<a>")),
+            ("CONTENT<a>", None),
+            ("", None),
+        ] {
+            assert_eq!(first_marker(&row(text)).as_deref(), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_call_begins_with_what_tells_it_from_any_text() {
+        for (call, expected, openers) in [
+            ("<call>NAMEARGUMENTS</call>", Some("<call>"), vec!["<call>"]),
+            (
+                "\n<do><with>NAMEARGUMENTS",
+                Some("<do><with>"),
+                vec!["<with>", "<do>"],
+            ),
+            // A brace opens any object.
+            ("OBJECT", Some("{\"name\""), vec![]),
+            ("LIST", Some("[{\"name\""), vec![]),
+            ("NAME: ARGUMENTS", None, vec![]),
+            (PYTHON, None, vec![]),
+            ("call NAME ARGUMENTS", Some("call"), vec!["call"]),
+        ] {
+            let calls = Node::calls(call, "");
+            assert_eq!(opener(&calls).as_deref(), expected, "{call}");
+            let mut found = unlikely_openers(&calls);
+            markers::dedup(&mut found);
+            assert_eq!(found, openers, "{call}");
+        }
+    }
+
+    #[test]
+    fn calls_end_at_their_own_markers_and_at_those_between_them() {
+        for (call, separator, expected) in [
+            ("<call>NAMEARGUMENTS</call>", "", vec!["</call>"]),
+            // The first marker alone may close the call.
+            (
+                "<call>NAMEARGUMENTS\n</args></call>",
+                "",
+                vec!["</args>", "</call>"],
+            ),
+            (
+                "<call>NAMEARGUMENTS</call>",
+                "<sep>",
+                vec!["</call>", "<sep>"],
+            ),
+            ("<call>NAMEARGUMENTS}", ", ", vec![]),
+            ("<c=NAME>«<k=KEY>RAW</k>»</c>", "", vec!["</c>"]),
+            (PYTHON, ", ", vec![]),
+        ] {
+            let mut found = closers(&Node::calls(call, separator));
+            markers::dedup(&mut found);
+            assert_eq!(found, expected, "{call}");
+        }
+    }
+
+    #[test]
+    fn patterns_show_where_no_marker_does_that_a_call_ends() {
+        for (call, separator, kept_out, may_stand) in [
+            // `#` closes calls behind the bracket that ends their JSON.
+            (
+                "<call>NAMEARGUMENTS#",
+                "",
+                vec!["}#", "] \n#"],
+                vec!["#", "} -#", "a#"],
+            ),
+            (
+                PYTHON,
+                ", ",
+                vec!["), knock(", "),\nk("],
+                vec!["), (", "knock("],
+            ),
+            ("<call>NAMEARGUMENTS}", "", vec![], vec!["}", "}}"]),
+            // A close that is clear is kept out as a text.
+            ("<call>NAMEARGUMENTS</call>", "", vec![], vec!["}</call>"]),
+        ] {
+            let patterns = unclear_ends_of_calls(&Node::calls(call, separator));
+            let is_found = |text: &str| automaton::stands_in(text, &patterns) == Some(true);
+            for text in kept_out {
+                assert!(is_found(text), "{text:?} in {call}");
+            }
+            for text in may_stand {
+                assert!(!is_found(text), "{text:?} in {call}");
+            }
+        }
+    }
+
+    #[test]
+    fn arguments_end_where_another_one_begins() {
+        for (arguments, kept_out, may_stand) in [
+            (
+                "«<KEY>RAW::/»",
+                vec!["::/<at", "::/ <to>"],
+                vec!["::/", "<at>", "::/< at"],
+            ),
+            ("«KEY=RAW;»", vec![";at=", "; to="], vec![";", "at="]),
+            // A marker closes all of these.
+            ("«<k=KEY>RAW</k>»", vec![], vec!["</k><k=a>"]),
+        ] {
+            let pattern = between_arguments(&Node::row(arguments));
+            let patterns: Vec<Expr> = pattern.into_iter().collect();
+            let is_found = |text: &str| automaton::stands_in(text, &patterns) == Some(true);
+            for text in kept_out {
+                assert!(is_found(text), "{text:?} in {arguments}");
+            }
+            for text in may_stand {
+                assert!(!is_found(text), "{text:?} in {arguments}");
+            }
+        }
+    }
+
+    #[test]
+    fn heads_tell_calls_from_texts_that_begin_as_they_do() {
+        let head = |call: &str, find: fn(&Node) -> Option<Expr>| find(&Node::calls(call, ""));
+        for (call, find, fits, fails) in [
+            // A name, and what shows behind it that arguments follow.
+            (
+                "NAME\nARGUMENTS",
+                named_head as fn(&Node) -> Option<Expr>,
+                vec!["read{", "read \n{"],
+                vec!["read", "{", "so it is{"],
+            ),
+            (
+                PYTHON,
+                named_head,
+                vec!["read("],
+                vec!["read", "(", "say \"("],
+            ),
+            (
+                "@NAMEARGUMENTS",
+                signed_head,
+                vec!["@read{", "@read {"],
+                vec!["@read", "@ {"],
+            ),
+            (
+                "<c>NAME: ARGUMENTS",
+                literal_head,
+                vec!["<c>read: {"],
+                vec!["<c>read", "read: {"],
+            ),
+        ] {
+            let head = head(call, find).expect(call);
+            for text in fits {
+                assert!(takes(&head, text), "{text:?} of {call}");
+            }
+            for text in fails {
+                assert!(!takes(&head, text), "{text:?} of {call}");
+            }
+        }
+        for (call, find) in [
+            (
+                "<call>NAMEARGUMENTS",
+                named_head as fn(&Node) -> Option<Expr>,
+            ),
+            // A name with nothing but white space behind it is a word.
+            ("NAME\n«KEY=RAW·\n»", named_head),
+            ("NAMEARGUMENTS", signed_head),
+            ("<call>NAMEARGUMENTS", signed_head),
+            (PYTHON, literal_head),
+        ] {
+            assert_eq!(head(call, find), None, "{call}");
+        }
+    }
+
+    #[test]
+    fn what_a_text_has_begun_goes_on_behind_it() {
+        let others = || vec!["[x]".into(), "<a>".into()];
+        for (before, expected) in [
+            ("so [", vec!["x]"]),
+            ("[x", vec!["]"]),
+            // White space begins nothing.
+            ("[x] ", vec![]),
+            ("so", vec![]),
+            ("<[", vec!["x]"]),
+        ] {
+            let found = begun(&others(), before);
+            let expected: Vec<Expr> = expected.into_iter().map(Expr::from).collect();
+            assert_eq!(found, expected, "{before:?}");
+        }
+        assert_eq!(none_of(Vec::new()), Expr::Empty);
+        assert!(matches!(none_of(others()), Expr::Negate(_)));
+    }
+
+    #[test]
+    fn a_header_may_be_a_name_that_opens_a_call() {
+        let head = named_head(&Node::calls("NAME\nARGUMENTS", "")).expect("a name opens it");
+        for (header, is_longer) in [("all\n", true), ("all", false), ("<all>\n", false)] {
+            let found = longer_head(&head, header);
+            let is_open = found.is_some_and(|longer| takes(&longer, "\n{"));
+            assert_eq!(is_open, is_longer, "{header:?}");
+        }
+    }
+
+    #[test]
+    fn only_white_space_stands_between_some_objects() {
+        for (call, separator, expected) in [
+            ("OBJECT", "\n", true),
+            // Something else tells where the next one begins.
+            ("OBJECT", ", ", false),
+            ("OBJECT", "", false),
+            ("<call>OBJECT</call>", "\n", false),
+        ] {
+            let calls = Node::calls(call, separator);
+            let call = first_call(&calls).expect("there is a call");
+            let found = object_head(&calls, call);
+            assert_eq!(found.is_some(), expected, "{separator:?}");
+            if let Some(head) = found {
+                assert!(takes(&head, "{ \"name\"") && !takes(&head, "{\"at\""));
+            }
+        }
+    }
+
+    #[test]
+    fn texts_around_arguments_show_nothing() {
+        let call = Node::calls("<c=NAME>«<k=KEY>RAW</c>»</c>", "");
+        assert_eq!(texts_of_arguments(&call, false), ["<k=", ">", "</c>"]);
+        let Node::Repetition(repetition) = &call else {
+            panic!("calls repeat");
+        };
+        let Repetition { item, .. } = &**repetition;
+        assert_eq!(behind_arguments(item), "</c>");
+    }
+}

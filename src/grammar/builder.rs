@@ -591,3 +591,109 @@ pub(super) fn until(delimiters: impl IntoIterator<Item = String>) -> Expr {
         false => Expr::Until(all),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::takes;
+    use super::*;
+
+    #[test]
+    fn what_begins_with_another_delimiter_is_found_with_that() {
+        for (delimiters, expected) in [
+            (
+                vec!["<b>", "<a>", "<b>"],
+                Expr::Until(vec!["<a>".into(), "<b>".into()]),
+            ),
+            (vec!["</a", "</a>", "<"], Expr::Until(vec!["<".into()])),
+            (vec!["", "a"], Expr::Until(vec!["a".into()])),
+            (vec![""], Expr::Rest),
+            (vec![], Expr::Rest),
+        ] {
+            let found = until(delimiters.iter().map(|text| (*text).to_owned()));
+            assert_eq!(found, expected, "{delimiters:?}");
+        }
+    }
+
+    #[test]
+    fn only_patterns_take_an_automaton() {
+        let pattern = || Expr::sequence(["<".into(), Expr::Space, "a".into()]);
+        let literals = text_without(["<a>".into(), "<b>".into()]);
+        assert_eq!(literals, Expr::Until(vec!["<a>".into(), "<b>".into()]));
+        let mixed = text_without(["<b>".into(), pattern()]);
+        assert!(matches!(mixed, Expr::Without(_)));
+        for (text, fits) in [("< b", true), ("< a", false), ("<b>", false), ("", true)] {
+            assert_eq!(takes(&mixed, text), fits, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_name_that_is_taken_for_something_else_gets_a_number() {
+        let grammar = Grammar::build(|p| {
+            let rules = [
+                p.rule("a", "x"),
+                p.rule("a", "x"),
+                p.rule("a", "y"),
+                p.rule("a", "z"),
+            ];
+            let names = ["a", "a", "a-2", "a-3"].map(|name| Expr::Rule(name.to_owned()));
+            assert_eq!(rules, names);
+            // As a rule, nobody would see that nothing fits.
+            assert!(p.rule("never", Expr::NEVER).is_never());
+            p.sequence(rules)
+        });
+        assert_eq!(grammar.rules.len(), 3);
+    }
+
+    #[test]
+    fn numbers_and_characters_are_those_of_json() {
+        let quotes = |close: &str| character(&Quotes::escaping(close));
+        let (number, integer) = (any_number(), any_integer());
+        let (in_json, in_others) = (quotes("\""), quotes("'"));
+        for (expr, fits, fails) in [
+            (
+                &number,
+                vec!["0", "-0", "12", "1.50", "1e5", "1E-09"],
+                vec!["007", "1.", ".5", "+1", "1e", "1e100"],
+            ),
+            (
+                &integer,
+                vec!["0", "-12", "340"],
+                vec!["01", "1.0", "1e5", "-"],
+            ),
+            (
+                &in_json,
+                vec!["a", "'", r"\n", r"\u0041", r"\uD83C\uDF0A", "水"],
+                vec!["\"", "\\", "\n", "ab", r"\x", r"\u12", r"\uD83C", r"\uDF0A"],
+            ),
+            // In other quotes than JSON's, a text stands as it is.
+            (&in_others, vec!["a", "\""], vec!["'", "\\", r"\n", "\n"]),
+        ] {
+            for text in fits {
+                assert!(takes(expr, text), "{text}");
+            }
+            for text in fails {
+                assert!(!takes(expr, text), "{text}");
+            }
+        }
+    }
+
+    #[test]
+    fn each_notation_has_its_own_rules_and_makes_them_once() {
+        let grammar = Grammar::build(|p| {
+            let json = p.json_rules(&Notation::json()).value();
+            let python = p.json_rules(&Notation::python()).value();
+            assert_eq!(json, p.json_rules(&Notation::json()).value());
+            assert_ne!(json, python);
+            json + ";" + python
+        });
+        for (text, fits) in [
+            (r#"{"a" : [1,null]};{'a': [1, 'b']}"#, true),
+            (r#"{'a': 1};1"#, false),
+            (r#"1;{"a": 1}"#, false),
+            // No response template reads Python's words within brackets.
+            (r#"1;[None]"#, false),
+        ] {
+            assert_eq!(grammar.parse(text).is_ok(), fits, "{text}");
+        }
+    }
+}

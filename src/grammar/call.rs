@@ -1205,3 +1205,333 @@ fn id(follow: &[String]) -> Expr {
 fn key(declared: &[String]) -> Expr {
     other_keys::named(declared)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Grammar, takes};
+    use super::*;
+    use crate::json;
+    use crate::response::Tools;
+
+    fn row(text: &str) -> Vec<Node> {
+        Node::row(text).parts().to_vec()
+    }
+
+    fn tool(parameters: &str) -> Declared {
+        let parameters = json::read(parameters).expect("it is JSON");
+        Declared::new(("read".to_owned(), Some(parameters)))
+    }
+
+    #[test]
+    fn a_tool_takes_what_it_declares() {
+        for (parameters, arguments, others, takes) in [
+            ("null", vec![], false, false),
+            ("{}", vec![], true, true),
+            (r#"{"properties": {}}"#, vec![], false, false),
+            (r#"{"properties": {"at": {}}}"#, vec!["at"], false, true),
+            (
+                r#"{"properties": {"at": {}}, "additionalProperties": true}"#,
+                vec!["at"],
+                true,
+                true,
+            ),
+            (
+                r#"{"properties": {"at": {}}, "additionalProperties": {"type": "string"}}"#,
+                vec!["at"],
+                true,
+                true,
+            ),
+            (r#"{"additionalProperties": false}"#, vec![], false, false),
+            // What is required and not described is any value.
+            (
+                r#"{"properties": {"at": {}}, "required": ["to", "at"]}"#,
+                vec!["at", "to"],
+                false,
+                true,
+            ),
+            (
+                r##"{"$ref": "#/$defs/a", "$defs": {"a": {"properties": {"at": {}}}}}"##,
+                vec!["at"],
+                false,
+                true,
+            ),
+        ] {
+            let tool = tool(parameters);
+            let keys: Vec<String> = tool.arguments().into_iter().map(|(key, _)| key).collect();
+            assert_eq!(keys, arguments, "{parameters}");
+            assert_eq!(tool.others().is_some(), others, "{parameters}");
+            assert_eq!(tool.takes_arguments(), takes, "{parameters}");
+        }
+    }
+
+    #[test]
+    fn white_space_that_tells_words_apart_is_as_it_is_written() {
+        for (call, at, is_exact) in [
+            // In `call read`, the blank is all that tells the word from the name.
+            ("call NAME", 1, true),
+            ("<call> NAME", 1, false),
+            ("NAME «KEY=RAW· »", 1, true),
+            ("NAME <args>ARGUMENTS", 1, false),
+        ] {
+            let nodes = row(call);
+            let Node::Space(text) = &nodes[at] else {
+                panic!("{call} has white space there");
+            };
+            let found = space(text, nodes[..at].last(), nodes.get(at + 1));
+            let expected = if is_exact {
+                text.as_str().into()
+            } else {
+                Expr::Space
+            };
+            assert_eq!(found, expected, "{call}");
+        }
+        for (call, at, expected) in [
+            ("read NAME", 1, true),
+            (" NAME«KEY=RAW»", 0, true),
+            ("NAME «KEY=RAW· »", 1, true),
+            ("<call> NAME", 1, false),
+            // It may be one marker for what reads it.
+            ("<calls>\n<call>NAME", 1, true),
+            ("NAME: RAW\n</call>", 4, false),
+            // Where there are no arguments, a word is told from a name by nothing else.
+            ("NAME«KEY=RAW»\nEND", 2, true),
+        ] {
+            let nodes = row(call);
+            assert!(matches!(nodes[at], Node::Space(_)), "{nodes:?}");
+            assert_eq!(is_told_by(&nodes, at), expected, "{call}");
+        }
+    }
+
+    #[test]
+    fn a_value_ends_at_the_first_word_behind_it() {
+        let follow = |all: &[&str]| {
+            all.iter()
+                .map(|text| (*text).to_owned())
+                .collect::<Vec<_>>()
+        };
+        for (behind, next, expected) in [
+            ("</arg>\n<arg=", &[][..], vec!["</arg>"]),
+            ("\n</arg>", &[], vec!["</arg>"]),
+            // Nothing closes it, so what follows does.
+            ("", &["\n<arg=", "\n"], vec!["<arg=", "\n"]),
+            // White space is all that ends it.
+            ("\n", &["x"], vec!["\n"]),
+            // A sign may stand in the value as well.
+            (";", &[" to=", "</c>"], vec![";to=", ";</c>"]),
+            (";", &[], vec![";"]),
+        ] {
+            assert_eq!(delimiters(behind, &follow(next)), expected, "{behind:?}");
+        }
+        for (text, expected) in [("\n<a> b", "\n<a>"), (" a", " a"), ("", ""), (" ", " ")] {
+            assert_eq!(with_first_word(text), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn listed_texts_that_are_no_json_may_come_before_json() {
+        for (schema, expected) in [
+            (r#"{"enum": ["north", "south"]}"#, true),
+            // They may yet become JSON.
+            (r#"{"enum": ["north", "12"]}"#, false),
+            (r#"{"enum": ["nul"]}"#, false),
+            (r#"{"enum": ["{x"]}"#, false),
+            (r#"{"enum": ["north", 1]}"#, false),
+            (r#"{"anyOf": [{"enum": ["a"]}, {"enum": ["b"]}]}"#, true),
+            (r#"{"oneOf": [{"enum": ["a"]}, {"type": "string"}]}"#, false),
+            (r#"{"type": "string"}"#, false),
+        ] {
+            let value = json::read(schema).expect("it is JSON");
+            assert_eq!(is_no_json(&value), expected, "{schema}");
+        }
+    }
+
+    #[test]
+    fn an_id_has_no_sign_in_it_that_stands_behind_it() {
+        for (follow, fits, fails) in [
+            (
+                vec!["<args>"],
+                vec!["x1", "a:b", "c.1-2_3/4+5"],
+                vec!["", "a b", "<"],
+            ),
+            // The first colon may end the id for what reads it.
+            (vec!["::args::"], vec!["x1"], vec!["a:b"]),
+            // Whatever word follows an id, ids have its letters.
+            (vec![" args"], vec!["args"], vec![]),
+        ] {
+            let follow: Vec<String> = follow.into_iter().map(str::to_owned).collect();
+            let id = id(&follow);
+            for text in fits {
+                assert!(takes(&id, text), "{text}");
+            }
+            for text in fails {
+                assert!(!takes(&id, text), "{text}");
+            }
+        }
+    }
+
+    #[test]
+    fn white_space_behind_quotes_may_be_missing() {
+        for (next, fits, fails) in [
+            ("\nto=", vec!["'to=", "' to="], vec!["to=", "'\n"]),
+            (", to=", vec!["', to="], vec!["',to="]),
+            ("\n", vec!["'\n"], vec!["'"]),
+        ] {
+            let end = end_before("'", next);
+            for text in fits {
+                assert!(takes(&end, text), "{text:?}");
+            }
+            for text in fails {
+                assert!(!takes(&end, text), "{text:?}");
+            }
+        }
+        for (text, expected) in [("</a>\n", "</a>"), ("\n", "\n"), ("a", "a")] {
+            assert_eq!(without_trail(text), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn texts_in_quotes_are_looked_for_in_other_values() {
+        let forms = |word: &str| match Node::row(word) {
+            Node::Value(forms) => forms,
+            other => panic!("{other:?} is no value"),
+        };
+        for (word, before, expected) in [
+            ("QUOTED", "KEY=", vec!["KEY='"]),
+            // Where lists have the other quotes, these may stand around texts as well.
+            ("PYTHON", "=", vec!["='", "=\""]),
+            ("QUOTED", " ", vec![]),
+            ("RAW", "=", vec![]),
+        ] {
+            assert_eq!(opening_quotes(&forms(word), before), expected, "{word}");
+        }
+    }
+
+    #[test]
+    fn arguments_that_all_begin_with_white_space_share_it() {
+        let repetition = |text: &str| match Node::row(text) {
+            Node::Repetition(repetition) => *repetition,
+            other => panic!("{other:?} does not repeat"),
+        };
+        let literal = |text: &str| Node::Literal(text.to_owned());
+        let mut arguments = repetition("«<k=KEY>RAW</k>·\n»");
+        assert_eq!(indented(&arguments), None);
+        let Node::Argument(way) = &arguments.item else {
+            panic!("these are arguments");
+        };
+        let nodes = [vec![literal("  ")], way.parts().to_vec()].concat();
+        arguments.item = Node::Argument(Box::new(Node::Sequence(nodes)));
+        let (indent, rest) = indented(&arguments).expect("it is indented");
+        assert_eq!(indent, "  ");
+        assert_eq!(rest.separator, literal("\n  "));
+        assert_eq!(first_text(&rest.item), "<k=");
+    }
+
+    #[test]
+    fn some_calls_are_closed_like_their_arguments() {
+        for (call, is_alike, ends_with) in [
+            ("<NAME>«<KEY>RAW</KEY>»</NAME>", true, false),
+            ("<c=NAME>«<k=KEY>RAW</>»</>", true, false),
+            ("<c=NAME>«<k=KEY>RAW</k>»</c>", false, false),
+            ("<c=NAME>«<k=KEY>RAW»", false, true),
+            ("<c=NAME>«<k=KEY>QUOTED»", false, false),
+            ("<c=NAME>ARGUMENTS", false, false),
+        ] {
+            let node = Node::row(call);
+            assert_eq!(is_closed_like_arguments(&node), is_alike, "{call}");
+            assert_eq!(ends_with_argument(&node), ends_with, "{call}");
+        }
+        for (argument, twice) in [("«<KEY>RAW</KEY>»", true), ("«<k=KEY>RAW</k>»", false)] {
+            let Node::Repetition(repetition) = Node::row(argument) else {
+                panic!("{argument} repeats");
+            };
+            assert_eq!(names_key_twice(&repetition.item), twice, "{argument}");
+        }
+    }
+
+    #[test]
+    fn texts_behind_a_place_are_known_up_to_what_varies() {
+        for (nodes, key, expected) in [
+            ("</a>\n<b>CONTENT<c>", None, "</a>\n<b>"),
+            ("</KEY>x", None, "</"),
+            ("</KEY>x", Some("at"), "</at>x"),
+            ("CONTENT", None, ""),
+        ] {
+            assert_eq!(text_behind(&row(nodes), key), expected, "{nodes}");
+        }
+        assert_eq!(text_before(&row("CONTENT<a>\n<b>")), "<a>\n<b>");
+        // An argument may follow, or what stands behind them all.
+        let found = texts_behind(&row(":«<k=KEY>RAW</k>»</c>"));
+        assert_eq!(found, [":<k=", ":</c>"]);
+    }
+
+    #[test]
+    fn a_tool_without_arguments_is_called_without_lines_for_them() {
+        let call = Node::sequence(vec![
+            Node::Literal("<c>".to_owned()),
+            Node::Literal("\n".to_owned()),
+            Node::row("«<k=KEY>RAW</k>·\n»"),
+            Node::Literal("\n".to_owned()),
+            Node::Literal("</c>".to_owned()),
+        ]);
+        let without = without_lines_of_arguments(&call).expect("they have lines");
+        assert_eq!(text_behind(without.parts(), None), "<c>\n</c>");
+        let in_line = Node::row("<c>«<k=KEY>RAW</k>»</c>");
+        assert_eq!(without_lines_of_arguments(&in_line), None);
+    }
+
+    #[test]
+    fn calls_are_written_for_each_tool_as_often_as_one_may_call() {
+        let tools = Tools::from_json(
+            r#"[{"name": "read", "parameters": {"type": "object", "required": ["at"],
+                "properties": {"at": {"type": "string"}, "days": {"type": "integer"}}}}, {"name": "knock"}]"#,
+        );
+        let tools = tools.expect("they are JSON").declared();
+        let tools: Vec<Declared> = tools.into_iter().map(Declared::new).collect();
+        for (call, separator, parallel, fits, fails) in [
+            (
+                "<c=NAME>«<k=KEY>VALUE</k>»</c>",
+                "\n",
+                true,
+                vec![
+                    "<c=read><k=at>Brest</k></c>",
+                    "<c=read><k=days>3</k><k=at>a < b</k></c>",
+                    "<c=knock></c>\n<c=read><k=at></k></c>",
+                ],
+                vec![
+                    "<c=read></c>",
+                    "<c=read><k=at>a</k><k=days>x</k></c>",
+                    "<c=tide></c>",
+                    "<c=knock><k=at>a</k></c>",
+                ],
+            ),
+            (
+                "<c=NAME>ARGUMENTS</c>",
+                "",
+                false,
+                vec![r#"<c=read>{"at": "Brest"}</c>"#, "<c=knock>{}</c>"],
+                vec!["<c=read>{}</c>", "<c=knock>{}</c><c=knock>{}</c>"],
+            ),
+            (
+                "LIST",
+                "",
+                true,
+                vec![
+                    r#"[{"name": "knock", "arguments": {}}, {"name": "read", "arguments": {"at": ""}}]"#,
+                ],
+                vec!["[]", r#"[{"name": "knock"}]"#],
+            ),
+        ] {
+            let calls = Node::calls(call, separator);
+            let outside: Arc<[Expr]> = Arc::new([]);
+            let grammar = Grammar::build(|p| {
+                CallRules::new(p, &tools, parallel, &outside).calls(&calls) + p.end()
+            });
+            for text in fits {
+                assert!(grammar.parse(text).is_ok(), "{text}");
+            }
+            for text in fails {
+                assert!(grammar.parse(text).is_err(), "{text}");
+            }
+        }
+    }
+}

@@ -90,3 +90,61 @@ pub(super) fn within_string(p: &Builder, expr: &Expr, quote: &str) -> Expr {
         other => other.clone(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Grammar, takes};
+    use super::*;
+
+    #[test]
+    fn signs_are_escaped_between_quotes_of_json_and_impossible_in_others() {
+        for (text, in_json, in_others) in [
+            ("Brest", Some("Brest"), Some("Brest")),
+            ("say \"so\"", Some(r#"say \"so\""#), Some("say \"so\"")),
+            ("it's", Some("it's"), None),
+            ("a\nb\tc\r", Some(r"a\nb\tc\r"), None),
+            (r"C:\new", Some(r"C:\\new"), None),
+            ("水", Some("水"), Some("水")),
+        ] {
+            assert_eq!(text_within(text, "\"").as_deref(), in_json, "{text}");
+            assert_eq!(text_within(text, "'").as_deref(), in_others, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_stands_in_a_string_is_written_otherwise() {
+        let digits: Expr = "12".into();
+        let quoted = Expr::sequence(["{\"a\":".into(), Expr::Space, digits, "}".into()]);
+        let line = class(CharClass::of(['\n', 'a'])).repeat(1, Some(2));
+        let control = class(CharClass::of(['\u{1}', 'b']));
+        for (expr, quote, fits, fails) in [
+            (&quoted, "\"", r#"{\"a\":12}"#, r#"{"a":12}"#),
+            // Between the parts, there is a blank at most.
+            (&quoted, "\"", r#"{\"a\": 12}"#, "{\\\"a\\\":\n12}"),
+            (&quoted, "'", r#"{"a": 12}"#, r#"{\"a\": 12}"#),
+            (&line, "\"", r"a\n", "a\n"),
+            (&line, "'", "a", r"\n"),
+            // A control character has no escape here.
+            (&control, "\"", "b", "\u{1}"),
+        ] {
+            let mut within = Expr::Empty;
+            Grammar::build(|p| {
+                within = within_string(p, expr, quote);
+                Expr::Empty
+            });
+            assert!(takes(&within, fits), "{fits}");
+            assert!(!takes(&within, fails), "{fails}");
+        }
+    }
+
+    #[test]
+    fn a_rule_gets_a_second_form_in_strings() {
+        let grammar = Grammar::build(|p| {
+            let rule = p.rule("quote", "\"");
+            let within = within_string(p, &rule, "\"");
+            within_string(p, &rule, "\"") + rule + within
+        });
+        assert!(grammar.parse(r#"\""\""#).is_ok());
+        assert_eq!(grammar.rules.len(), 2);
+    }
+}

@@ -718,3 +718,168 @@ impl std::str::FromStr for CharClass {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn until(text: &str) -> Expr {
+        Expr::Until(vec![text.to_owned()])
+    }
+
+    fn chars(class: &str) -> Expr {
+        let class = class.parse().expect("it is a class");
+        Expr::Chars(Chars {
+            class,
+            at_least: 1,
+            at_most: Some(1),
+        })
+    }
+
+    #[test]
+    fn neighbours_that_are_one_become_one() {
+        for (parts, expected) in [
+            (
+                vec!["a".into(), Expr::Empty, "b".into()],
+                Expr::literal("ab"),
+            ),
+            (vec![Expr::Space, Expr::Space], Expr::Space),
+            // Either of the two could take the white space.
+            (vec![Expr::Space, until("<a>"), Expr::Space], until("<a>")),
+            (vec![Expr::Space, Expr::Rest], Expr::Rest),
+            (
+                vec![until("\n\n"), Expr::Space],
+                Expr::Sequence(vec![until("\n\n"), Expr::Space]),
+            ),
+            (vec!["a".into(), Expr::NEVER], Expr::NEVER),
+            (vec![], Expr::Empty),
+        ] {
+            let shown = format!("{parts:?}");
+            assert_eq!(Expr::sequence(parts), expected, "{shown}");
+        }
+        let inner = Expr::sequence(["b".into(), Expr::Space]);
+        let expected = Expr::Sequence(vec!["ab".into(), Expr::Space]);
+        assert_eq!(Expr::sequence(["a".into(), inner]), expected);
+    }
+
+    #[test]
+    fn the_same_is_one_way() {
+        let choice = |all: &[&str]| Expr::choice(all.iter().map(|text| Expr::from(*text)));
+        for (found, expected) in [
+            (
+                choice(&["a", "b", "a"]),
+                Expr::Choice(vec!["a".into(), "b".into()]),
+            ),
+            (choice(&["a", "a"]), Expr::literal("a")),
+            (choice(&[]), Expr::NEVER),
+            (
+                Expr::choice([choice(&["a", "b"]), choice(&["b", "c"])]),
+                Expr::Choice(vec!["a".into(), "b".into(), "c".into()]),
+            ),
+        ] {
+            assert_eq!(found, expected);
+        }
+    }
+
+    #[test]
+    fn repeats_are_as_plain_as_can_be() {
+        let letters = |at_least, at_most| match chars("[ab]") {
+            Expr::Chars(one) => Expr::Chars(Chars {
+                at_least,
+                at_most,
+                ..one
+            }),
+            other => other,
+        };
+        for (found, expected) in [
+            (chars("[ab]").repeat(2, None), letters(2, None)),
+            (Expr::literal("a").repeat(1, Some(1)), Expr::literal("a")),
+            (Expr::literal("a").repeat(0, Some(0)), Expr::Empty),
+            (Expr::literal("a").repeat(3, Some(2)), Expr::NEVER),
+            (Expr::Empty.repeat(0, None), Expr::Empty),
+            // What never fits can still be left out.
+            (Expr::NEVER.optional(), Expr::Empty),
+            (Expr::NEVER.repeat(1, None), Expr::NEVER),
+            (Expr::NEVER.tagged(Tag::Content), Expr::NEVER),
+        ] {
+            assert_eq!(found, expected);
+        }
+    }
+
+    #[test]
+    fn other_languages_know_start_and_end_themselves() {
+        let tagged = Expr::literal("b").tagged(Tag::Content);
+        let all = Expr::Sequence(vec![Expr::Start, "a".into(), tagged, Expr::End]);
+        assert_eq!(all.untagged(), Expr::literal("ab"));
+        let optional = Expr::choice(["a".into(), Expr::Empty]);
+        assert_eq!(optional.untagged(), Expr::literal("a").optional());
+    }
+
+    #[test]
+    fn an_example_tells_people_what_a_node_is() {
+        for (expr, example, first) in [
+            (Expr::literal("<a>"), "<a>", Some("<a>")),
+            (Expr::from("a").tagged(Tag::Content), "a", Some("a")),
+            (
+                Expr::sequence(["<".into(), chars("[a-z]").repeat(1, None)]),
+                "<name",
+                Some("<"),
+            ),
+            (chars("[^a]"), "}", None),
+            (chars("[b-d]"), "b", None),
+            (chars("[b-d]").repeat(0, None), "", None),
+            (Expr::choice(["a".into(), "b".into()]), "a", None),
+            (
+                Expr::sequence(["a".into(), Expr::Space]).repeat(2, None),
+                "a",
+                None,
+            ),
+            (Expr::Space, "", None),
+        ] {
+            assert_eq!(expr.example(), example, "{expr:?}");
+            assert_eq!(expr.first_literal().as_deref(), first, "{expr:?}");
+        }
+    }
+
+    #[test]
+    fn nodes_that_look_alike_are_mostly_the_same() {
+        let row = |text: &str| Expr::sequence([text.into(), Expr::Space, "b".into()]);
+        assert_eq!(row("a").look(9), row("a").look(9));
+        assert_ne!(row("a").look(9), row("c").look(9));
+        // So far, they are the same.
+        assert_eq!(row("a").look(1), row("c").look(1));
+        assert_eq!(row("a").size(), 4);
+    }
+
+    #[test]
+    fn classes_are_sets() {
+        let class = |text: &str| text.parse::<CharClass>();
+        let letters = class("[a-f]").expect("it is a class");
+        let some = class("[d-z0]").expect("it is a class");
+        for (c, without, and, or, not) in [
+            ('a', true, false, true, false),
+            ('d', false, true, true, false),
+            ('0', false, false, true, true),
+            ('!', false, false, false, true),
+        ] {
+            assert_eq!(letters.without(&some).contains(c), without, "{c}");
+            assert_eq!(letters.and(&some).contains(c), and, "{c}");
+            assert_eq!(letters.or(&some).contains(c), or, "{c}");
+            assert_eq!((!letters.clone()).contains(c), not, "{c}");
+        }
+        assert_eq!(class("[x]"), Ok(CharClass::of(['x'])));
+        for text in ["ab", "[a-", "a+", ""] {
+            assert!(class(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_may_be_nothing_is_left_out_of_what_does_not_stand_in_a_text() {
+        let any = || chars("[^\\x00]");
+        let Expr::Without(one) = any().without(["b", "", "a"]) else {
+            panic!("there are others");
+        };
+        assert_eq!(one.others, ["a".into(), "b".into()]);
+        assert_eq!(any().without([""]), any().repeat(0, None));
+    }
+}

@@ -290,3 +290,79 @@ fn code(c: char) -> String {
         code => format!("\\U{code:08X}"),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::Builder;
+    use super::*;
+
+    #[test]
+    fn each_node_is_written_with_brackets_where_it_needs_some() {
+        for (make, root) in [
+            (
+                (|p: &Builder| p.literal("a\"\n")) as fn(&Builder) -> Expr,
+                r#""a\"\n""#,
+            ),
+            (|p| p.eps(), r#""""#),
+            (
+                |p| (p.literal("a") | "b") + p.space() + "c",
+                r#"("a" | "b") space "c""#,
+            ),
+            (|p| p.literal("a") | "b", r#""a" | "b""#),
+            (
+                |p| p.optional(p.literal("a") + p.space()),
+                r#"("a" space)?"#,
+            ),
+            (|p| p.one_or_more(p.optional(p.literal("a"))), r#"("a"?)+"#),
+            (|p| p.repeat("ab", 2, 3), r#""ab"{2,3}"#),
+            (|p| p.rest(), r"[^\x00]*"),
+            (|p| p.until("<a>") + "<a>", r#"until "<a>""#),
+        ] {
+            let written = Grammar::build(make).to_gbnf();
+            let found = written.text.lines().next();
+            assert_eq!(found, Some(format!("root ::= {root}").as_str()));
+            assert_eq!(written.warnings, [""; 0]);
+        }
+    }
+
+    #[test]
+    fn what_is_not_held_is_said() {
+        for (make, warning) in [
+            (
+                (|p: &Builder| p.peek("a") + "a") as fn(&Builder) -> Expr,
+                "looking ahead is not enforced: no such grammar can",
+            ),
+            (|p| p.rule_ref("b"), "there is no rule `b`"),
+            (
+                // A rule may be any text, of which nothing is known.
+                |p| p.rule("a", "x").without(["x"]),
+                "that `x` do not stand in a text is not enforced",
+            ),
+        ] {
+            assert_eq!(Grammar::build(make).to_gbnf().warnings, [warning]);
+        }
+    }
+
+    #[test]
+    fn no_digit_follows_a_code() {
+        for (text, place, expected) in [
+            ("a\tb", Precedence::Alone, r#""a\tb""#),
+            ("«b", Precedence::Alone, r#""«" "b""#),
+            ("«b", Precedence::Repeated, r#"("«" "b")"#),
+            ("«x", Precedence::Repeated, r#""«x""#),
+            ("\u{1}", Precedence::Alone, r#""\x01""#),
+            ("水b", Precedence::Alone, r#""水b""#),
+        ] {
+            assert_eq!(literal(text, place), expected, "{text:?}");
+        }
+        for (found, expected) in [
+            (CharClass::any(), r"[^\x00]"),
+            (CharClass::of("«b".chars()), r"[b\xAB]"),
+            (CharClass::of("a-]^".chars()), r"[a\x2D\x5D-\x5E]"),
+            (CharClass::of(['水', '🌊']), r"[\u6C34\U0001F30A]"),
+            (!CharClass::of(['<']), "[^<]"),
+        ] {
+            assert_eq!(class(&found), expected);
+        }
+    }
+}

@@ -132,3 +132,91 @@ fn digit(from: u8, to: u8) -> Expr {
         false => class(CharClass::ranges([(character(from), character(to))])),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::takes;
+    use super::*;
+
+    #[test]
+    fn bounds_are_whole_numbers_that_belong_to_the_range() {
+        for (schema, expected) in [
+            ("{}", Ok((None, None))),
+            (r#"{"minimum": 1, "maximum": 9}"#, Ok((Some(1), Some(9)))),
+            (r#"{"minimum": 1.0}"#, Ok((Some(1), None))),
+            (
+                r#"{"exclusiveMinimum": 1, "exclusiveMaximum": 9}"#,
+                Ok((Some(2), Some(8))),
+            ),
+            // Of two bounds, the narrower one counts.
+            (
+                r#"{"minimum": 5, "exclusiveMinimum": 1}"#,
+                Ok((Some(5), None)),
+            ),
+            (
+                r#"{"maximum": 5, "exclusiveMaximum": 3}"#,
+                Ok((None, Some(2))),
+            ),
+            // As older schemas say it.
+            (
+                r#"{"minimum": 1, "exclusiveMinimum": true}"#,
+                Ok((Some(2), None)),
+            ),
+            (
+                r#"{"maximum": 9, "exclusiveMaximum": true}"#,
+                Ok((None, Some(8))),
+            ),
+            (
+                r#"{"maximum": 9, "exclusiveMaximum": false}"#,
+                Ok((None, Some(9))),
+            ),
+            (r#"{"minimum": 1.5}"#, Err("minimum")),
+            (r#"{"maximum": "9"}"#, Err("maximum")),
+            (
+                r#"{"exclusiveMinimum": 9223372036854775807}"#,
+                Err("exclusiveMinimum"),
+            ),
+        ] {
+            let value = json::read(schema).expect("it is JSON");
+            let object = value.as_object().expect("it is an object");
+            assert_eq!(bounds(object), expected, "{schema}");
+        }
+    }
+
+    #[test]
+    fn exactly_the_numbers_between_bounds_fit() {
+        for (least, most) in [
+            (None, None),
+            (Some(0), None),
+            (Some(7), None),
+            (Some(10), None),
+            (Some(-3), None),
+            (None, Some(12)),
+            (None, Some(-7)),
+            (Some(3), Some(3)),
+            (Some(-12), Some(-3)),
+            (Some(-1), Some(109)),
+            (Some(17), Some(112)),
+            (Some(5), Some(2)),
+        ] {
+            let range = expr(least, most);
+            for number in -130..=130 {
+                let is_within = least.is_none_or(|least| least <= number)
+                    && most.is_none_or(|most| number <= most);
+                let text = number.to_string();
+                assert_eq!(
+                    takes(&range, &text),
+                    is_within,
+                    "{number} of {least:?} to {most:?}"
+                );
+            }
+            for text in ["007", "1.0", "-", "", "+1"] {
+                assert!(!takes(&range, text), "{text} of {least:?} to {most:?}");
+            }
+        }
+        assert!(takes(&expr(Some(7), None), "99999999999999999999"));
+        let widest = expr(Some(i64::MIN), Some(i64::MAX));
+        assert!(takes(&widest, &i64::MIN.to_string()));
+        assert!(!takes(&widest, "9223372036854775808"));
+    }
+}

@@ -934,3 +934,172 @@ fn ends_with_text(expr: &Expr) -> bool {
         _ => false,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::Builder;
+    use super::*;
+
+    fn until(end: &str) -> Expr {
+        Expr::Until(vec![end.to_owned()])
+    }
+
+    #[test]
+    fn a_text_is_one_lexeme_with_what_ends_it() {
+        for (make, expected) in [
+            (
+                (|p: &Builder| p.until("<a>") + "<a>") as fn(&Builder) -> Expr,
+                "start: text_1\ntext_1[lazy]: TEXT_1\nTEXT_1: (/(?s:.*)/) /<a>/\n",
+            ),
+            // At the end of all, it is one in which no delimiter stands.
+            (
+                |p| p.until("<a>"),
+                "start: text_1?\ntext_1: TEXT_1\nTEXT_1: (/(?s:.+)/ & ~/(?s:.*)(<a>)(?s:.*)/)\n",
+            ),
+            (
+                |p| p.rest(),
+                "start: text_1?\ntext_1: TEXT_1\nTEXT_1: (/(?s:.+)/)\n",
+            ),
+            // No lexeme is empty.
+            (
+                |p| p.chars("[a-c]", 0, 2).unwrap_or(Expr::Rest) + p.space(),
+                "start: (/[a-c]{1,2}/)? space?\nspace: /[ \\t\\r\\n]{1,20}/\n",
+            ),
+            (
+                |p| p.raw_schema(p.until(";"), "a", &true.into()) + ";",
+                "start: text_1\ntext_1[lazy]: TEXT_1\nTEXT_1: (/(?s:.*)/) /;/\n",
+            ),
+            // The lexer can't go back to before the second sign of what ends a value.
+            (
+                |p| p.literal("=") + p.raw_schema(p.until("xy"), "a", &true.into()),
+                "start: \"=\" text_1?\ntext_1: TEXT_1\nTEXT_1: (/(?s:.+)/ & ~/(?s:.*)(x)(?s:.*)/)\n",
+            ),
+            (|p| p.literal("a") | "b", "start: (\"a\" | \"b\")\n"),
+            (|p| p.one_or_more("ab"), "start: (\"ab\")+\n"),
+        ] {
+            assert_eq!(Grammar::build(make).to_lark().text, expected);
+        }
+    }
+
+    #[test]
+    fn a_literal_is_cut_where_another_lexeme_may_end() {
+        for (text, expected) in [
+            ("<a><b>", r#""<a>" "<b>""#),
+            ("so \n it", r#""so" " \n " "it""#),
+            ("a/b\"", r#""a" "/" "b" "\"""#),
+        ] {
+            assert_eq!(literal(text), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_slash_ends_no_expression() {
+        for (regex, expected) in [
+            ("</a>", r"<\/a>"),
+            (r"<\/a>", r"<\/a>"),
+            (r"\\/", r"\\\/"),
+            ("a\nb", r"a\nb"),
+        ] {
+            assert_eq!(slashed(regex), expected, "{regex}");
+        }
+        assert_eq!(without(&[]), "");
+        let others = ["a/".to_owned(), "b".to_owned()];
+        assert_eq!(without(&others), r" & ~/(?s:.*)(a\/|b)(?s:.*)/");
+    }
+
+    #[test]
+    fn a_lexeme_ends_before_texts_alone() {
+        let pattern = Expr::Sequence(vec!["'".into(), Expr::Space, "--".into()]);
+        let found = texts_up_to_space(&pattern);
+        let texts = ["' ", "'\t", "'\r", "'\n", "'-"]
+            .map(str::to_owned)
+            .to_vec();
+        assert_eq!(found, Some(("'", texts)));
+        assert_eq!(texts_up_to_space(&"'--".into()), None);
+        let signs = class(CharClass::of("}]".chars()));
+        let sign = Expr::Sequence(vec![Expr::Space, signs.clone()]);
+        let found = white_or_begun_by(&sign).map(|found| regex::class(&found));
+        assert_eq!(found.as_deref(), Some(r"[\t-\n\r \]\}]"));
+        assert_eq!(white_or_begun_by(&signs), None);
+        for (not_first, others, warnings) in [
+            // A text that does not begin with a bracket is one whose first sign is another one.
+            (sign, vec!["<a>".into()], vec![]),
+            (
+                "ab".into(),
+                vec!["<a>".into()],
+                vec![
+                    "texts may hold `ab`, which what reads the call takes for a marker: no lexeme keeps it out",
+                ],
+            ),
+        ] {
+            let grammar = Grammar::build(|p| {
+                p.negate(not_first) + super::super::builder::text_without(others)
+            });
+            assert_eq!(grammar.to_lark().warnings, warnings);
+        }
+    }
+
+    #[test]
+    fn nodes_may_begin_and_end_with_texts_at_times() {
+        let optional = || until("<a>").optional();
+        for (expr, begins, may_be, ends) in [
+            (until("<a>"), true, false, false),
+            (optional(), true, true, true),
+            (Expr::choice([until("<a>"), "b".into()]), true, false, true),
+            (Expr::choice(["a".into(), "b".into()]), false, false, false),
+            (
+                Expr::Sequence(vec![optional(), "b".into()]).optional(),
+                true,
+                true,
+                false,
+            ),
+            (
+                Expr::Sequence(vec!["b".into(), until("<a>"), "\n".into()]).optional(),
+                false,
+                false,
+                true,
+            ),
+        ] {
+            assert_eq!(begins_with_text_at_times(&expr), begins, "{expr:?}");
+            assert_eq!(may_be_text(&expr), may_be, "{expr:?}");
+            assert_eq!(ends_in_text_at_times(&expr), ends, "{expr:?}");
+        }
+    }
+
+    #[test]
+    fn a_text_that_may_be_missing_is_a_way_of_its_own() {
+        let row = |parts: &[Expr]| Expr::Sequence(parts.to_vec());
+        for (expr, expected) in [
+            (
+                row(&[until("<a>").optional(), "b".into()]),
+                vec![row(&[until("<a>"), "b".into()]), "b".into()],
+            ),
+            // White space before a text belongs to it.
+            (
+                row(&[Expr::Space, until("<a>").optional(), "b".into()]),
+                vec![
+                    row(&[until("<a>"), "b".into()]),
+                    row(&[Expr::Space, "b".into()]),
+                ],
+            ),
+            (
+                row(&[Expr::Space, "b".into()]),
+                vec![row(&[Expr::Space, "b".into()])],
+            ),
+            ("b".into(), vec!["b".into()]),
+        ] {
+            assert_eq!(with_texts_apart(&expr), expected, "{expr:?}");
+        }
+    }
+
+    #[test]
+    fn what_a_text_has_behind_it_is_found_in_rows() {
+        let inner = Expr::Sequence(vec![until("<a>"), "b".into()]);
+        let row = Expr::Sequence(vec![inner.tagged(super::super::Tag::Content), "c".into()]);
+        let found = text_and_rest(&row);
+        let ends = ["<a>".to_owned()];
+        assert_eq!(found, Some((&ends[..], Expr::literal("bc"))));
+        assert_eq!(text_and_rest(&"b".into()), None);
+        assert_eq!(first(&row), &until("<a>"));
+    }
+}

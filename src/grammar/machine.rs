@@ -721,3 +721,161 @@ fn find_any(text: &str, delimiters: &[String], is_ended: bool) -> Result<usize, 
         false => Err(text.len()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::Builder;
+    use super::*;
+
+    #[test]
+    fn the_first_delimiter_is_found_or_may_have_begun() {
+        let one = &["<end>"][..];
+        let five = &["<a", "(b", "[c", "{d", "!e"][..];
+        for (text, delimiters, is_ended, expected) in [
+            ("ab<end>c", one, false, Ok(2)),
+            ("ab<en", one, false, Err(2)),
+            ("ab<en", one, true, Ok(5)),
+            ("ab<enx", one, false, Err(6)),
+            ("", one, false, Err(0)),
+            ("a<e<end>", one, false, Ok(3)),
+            ("a<b>c", &["c", "<b>"], true, Ok(1)),
+            ("x{d(b", five, false, Ok(1)),
+            ("x!", five, false, Err(1)),
+            ("水<end>", one, false, Ok(3)),
+            ("ab", &[], true, Ok(2)),
+        ] {
+            let delimiters: Vec<String> = delimiters.iter().map(|one| (*one).to_owned()).collect();
+            let found = find_any(text, &delimiters, is_ended);
+            assert_eq!(found, expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn the_first_way_that_fits_is_taken() {
+        for (make, fits, fails) in [
+            // Nothing that has fitted is taken back.
+            (
+                (|p: &Builder| (p.literal("a") | "ab") + p.end()) as fn(&Builder) -> Expr,
+                vec!["a"],
+                vec!["ab"],
+            ),
+            (
+                |p| p.zero_or_more("a") + "a" + p.end(),
+                vec![],
+                vec!["a", "aa"],
+            ),
+            (|p| p.peek("a") + p.any() + p.end(), vec!["a"], vec!["b"]),
+            (|p| p.negate("a") + p.any() + p.end(), vec!["b"], vec!["a"]),
+            (|p| p.any() + p.start() + p.end(), vec![], vec!["a"]),
+            // What takes nothing takes it as often as one likes.
+            (
+                |p| p.zero_or_more(p.optional("a")) + p.end(),
+                vec!["", "aa"],
+                vec!["b"],
+            ),
+            (
+                |p| p.repeat("a", 2, 3) + p.end(),
+                vec!["aa", "aaa"],
+                vec!["a", "aaaa"],
+            ),
+        ] {
+            let grammar = Grammar::build(make);
+            for text in fits {
+                assert!(grammar.parse(text).is_ok(), "{text}");
+            }
+            for text in fails {
+                assert!(grammar.parse(text).is_err(), "{text}");
+            }
+        }
+    }
+
+    #[test]
+    fn members_come_once_in_any_order() {
+        let member = |name: &str, is_required| super::super::Member {
+            name: name.to_owned(),
+            expr: name.into(),
+            is_required,
+        };
+        let members = Expr::Members(Box::new(Members {
+            members: vec![member("a", true), member("b", false)],
+            others: Some("x".into()),
+            separator: ",".into(),
+        }));
+        let grammar = Grammar::build(|p| members + p.optional(",") + p.end());
+        for (text, expected) in [
+            ("a", Ok(())),
+            ("b,a", Ok(())),
+            ("x,a,x", Ok(())),
+            // A separator without a member behind it belongs to what follows.
+            ("a,", Ok(())),
+            ("b", Err((1, vec!["`,`", "`a`, which is required"]))),
+            ("a,a", Err((2, vec!["`b`", "`x`", "the end of the text"]))),
+        ] {
+            let found = grammar.parse(text).map(|_| ());
+            let found = found.map_err(|fault| (fault.at, fault.expected));
+            let owned = |(at, all): (usize, Vec<&str>)| {
+                (at, all.into_iter().map(str::to_owned).collect::<Vec<_>>())
+            };
+            assert_eq!(found, expected.map_err(owned), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_fault_names_what_came_furthest() {
+        let c = |p: &Builder| p.chars("[c]", 1, 1).unwrap_or(Expr::Rest);
+        for (grammar, text, expected) in [
+            // What failed earlier was given up for it.
+            (
+                Grammar::build(|p| (p.literal("ab") + c(p)) | "x"),
+                "abd",
+                (2, vec!["[c]"]),
+            ),
+            (
+                Grammar::build(|p| p.literal("x") | (p.literal("ab") + c(p))),
+                "abd",
+                (2, vec!["[c]"]),
+            ),
+            // What must not stand at a place is nothing to advise.
+            (
+                Grammar::build(|p| p.negate("z") + "a"),
+                "b",
+                (0, vec!["`a`"]),
+            ),
+        ] {
+            let fault = grammar.parse(text).expect_err(text);
+            let found = (fault.at, fault.expected);
+            let owned: Vec<String> = expected.1.into_iter().map(str::to_owned).collect();
+            assert_eq!(found, (expected.0, owned), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_only_looks_ahead_is_not_sure() {
+        let grammar = Grammar::build(|p| p.literal("a") + p.peek("bcd") + p.until("d") + "d");
+        for (text, expected) in [
+            ("", State::More(0)),
+            ("a", State::More(1)),
+            ("abc", State::More(1)),
+            ("abcd", State::More(4)),
+        ] {
+            let mut machine = Machine::new(&grammar);
+            assert_eq!(machine.run(text, false), Ok(expected), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_node_may_begin_with_a_text() {
+        let content = || Expr::Rest.tagged(Tag::Content);
+        for (expr, expected) in [
+            (content(), Some(&Tag::Content)),
+            (
+                Expr::Sequence(vec![Expr::Space, content()]),
+                Some(&Tag::Content),
+            ),
+            (Expr::Sequence(vec!["a".into(), content()]), None),
+            (Expr::Rest.tagged(Tag::Tool), None),
+        ] {
+            assert_eq!(first_text(&expr), expected, "{expr:?}");
+        }
+    }
+}

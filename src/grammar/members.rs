@@ -172,3 +172,109 @@ impl Writer<'_> {
         Expr::choice(firsts)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::takes;
+    use super::*;
+
+    fn members(count: usize, required: &[usize], others: Option<Expr>) -> Members {
+        let members = (0..count).map(|at| {
+            let name = char::from(b'a' + at as u8).to_string();
+            Member {
+                expr: name.as_str().into(),
+                is_required: required.contains(&at),
+                name,
+            }
+        });
+        Members {
+            members: members.collect(),
+            others,
+            separator: ",".into(),
+        }
+    }
+
+    /// Rules that are put in at once.
+    #[derive(Default)]
+    struct Rules {
+        warnings: Vec<String>,
+    }
+
+    impl AddRule for Rules {
+        fn add(&mut self, _: &str, expr: Expr) -> Expr {
+            expr
+        }
+
+        fn warn(&mut self, warning: String) {
+            self.warnings.push(warning);
+        }
+    }
+
+    #[test]
+    fn few_members_come_in_any_order_and_many_as_they_are_declared() {
+        let others = || Some(Expr::from("x"));
+        for (members, fits, fails) in [
+            (
+                members(2, &[0], None),
+                vec!["a", "a,b", "b,a"],
+                vec!["", "b", "a,a", "a,", "ab"],
+            ),
+            (
+                members(2, &[], None),
+                vec!["", "a", "b", "b,a"],
+                vec![",", "a,b,a"],
+            ),
+            (members(0, &[], others()), vec!["", "x", "x,x"], vec!["a"]),
+            (
+                members(2, &[1], others()),
+                vec!["b", "x,b", "a,x,b,x", "b,x,x,a"],
+                vec!["", "x", "a,x", "b,x,b"],
+            ),
+            (
+                members(7, &[2], None),
+                vec!["c", "a,c", "a,b,c,d,e,f,g", "b,c,g"],
+                vec!["", "a,b", "c,a", "c,c"],
+            ),
+            (
+                members(7, &[], None),
+                vec!["", "g", "a,g", "b,c"],
+                vec!["g,a", "a,"],
+            ),
+            (
+                members(7, &[0, 6], others()),
+                vec!["a,g", "a,b,g,x,x"],
+                vec!["a", "g", "x,a,g"],
+            ),
+            (
+                members(7, &[], others()),
+                vec!["", "x,x", "c,x"],
+                vec!["x,c"],
+            ),
+        ] {
+            let mut rules = Rules::default();
+            let lowered = lowered(&members, "of", &mut rules);
+            for text in fits {
+                assert!(takes(&lowered, text), "{text:?}");
+            }
+            for text in fails {
+                assert!(!takes(&lowered, text), "{text:?}");
+            }
+            let is_many = members.members.len() > MAX_ANY_ORDER;
+            assert_eq!(rules.warnings.len(), usize::from(is_many));
+        }
+    }
+
+    #[test]
+    fn what_can_not_be_written_is_left_out_or_leaves_nothing() {
+        for (required, expected) in [(&[0][..], [true, false, false]), (&[], [true, true, false])] {
+            let mut members = members(2, required, None);
+            members.members[1].expr = Expr::NEVER;
+            let lowered = lowered(&members, "of", &mut Rules::default());
+            let found = ["a", "", "b"].map(|text| takes(&lowered, text));
+            assert_eq!(found, expected, "{required:?}");
+        }
+        let mut members = members(2, &[1], None);
+        members.members[1].expr = Expr::NEVER;
+        assert!(lowered(&members, "of", &mut Rules::default()).is_never());
+    }
+}

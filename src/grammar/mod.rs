@@ -247,3 +247,72 @@ impl Grammar {
         found
     }
 }
+
+/// Whether a text is what a node says, all of it.
+#[cfg(test)]
+fn takes(expr: &Expr, text: &str) -> bool {
+    let grammar = Grammar::build(|_| Expr::sequence([expr.clone(), Expr::End]));
+    grammar.parse(text).is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn engines_wait_for_what_calls_begin_with() {
+        for (make, expected) in [
+            (
+                (|p: &Builder| p.trigger_rule("call", p.literal("<call>") + p.json()))
+                    as fn(&Builder) -> Expr,
+                vec!["<call>"],
+            ),
+            // White space may be missing, so nobody can wait for it.
+            (
+                |p| p.trigger_rule("call", p.space() + (p.literal("<b>") | "<a>") + "x"),
+                vec!["<a>", "<b>"],
+            ),
+            (
+                |p| {
+                    p.trigger_rule(
+                        "call",
+                        p.tool(p.one_or_more(p.rule("one", p.literal("<c>") + p.any()))),
+                    )
+                },
+                vec!["<c>"],
+            ),
+            // A rule that leads back to itself is followed once.
+            (
+                |p| p.trigger_rule("call", p.rule_ref("call") | "<d>"),
+                vec!["<d>"],
+            ),
+            (|p| p.rule("call", "<call>"), vec![]),
+        ] {
+            assert_eq!(Grammar::build(make).triggers(), expected);
+        }
+    }
+
+    #[test]
+    fn only_what_leads_to_calls_is_in_a_lazy_grammar() {
+        let grammar = Grammar::build(|p| {
+            let name = p.rule("name", "read");
+            let call = p.trigger_rule("call", "<call>" + name);
+            p.rule("answer", p.until("<call>")) + call
+        });
+        let names = |grammar: &Grammar| grammar.rules.keys().cloned().collect::<Vec<_>>();
+        assert_eq!(names(&grammar), ["name", "call", "answer"]);
+        assert_eq!(names(&grammar.lazy()), ["name", "call"]);
+        assert_eq!(grammar.lazy().root, Expr::Rule("call".to_owned()));
+    }
+
+    #[test]
+    fn tokens_are_preserved_that_stand_around_calls() {
+        let grammar = Grammar::build(|p| {
+            let schema = crate::json::read(r#"{"const": "<v>"}"#).expect("it is JSON");
+            let arguments = p.schema("read", &schema);
+            let call = p.trigger_rule("call", p.literal("<call>read {") + arguments + "}</call>");
+            p.literal("<say>") + call
+        });
+        assert_eq!(grammar.preserved_tokens(), ["</call>", "<call>"]);
+    }
+}

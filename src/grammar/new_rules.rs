@@ -112,3 +112,41 @@ impl AddRule for NewRules {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_consist_of_what_every_language_takes() {
+        let mut rules = NewRules::new(&["root"], '-', &[]);
+        for (name, expected) in [
+            ("call", "call"),
+            ("call", "call-2"),
+            ("Call", "call-3"),
+            ("call-2", "call-2-2"),
+            ("read tide", "read-tide"),
+            ("root", "root-2"),
+            ("9lives", "r9lives"),
+            ("水", "r-"),
+            ("", "r"),
+        ] {
+            assert_eq!(rules.free_name(name), expected, "{name}");
+        }
+        let mut rules = NewRules::new(&[], '_', &[]);
+        assert_eq!(rules.free_name("a-b"), "a_b");
+    }
+
+    #[test]
+    fn the_same_rule_is_made_once() {
+        let mut rules = NewRules::new(&[], '-', &[]);
+        let one = rules.add("one", Expr::literal("a"));
+        assert_eq!(rules.add("other", Expr::literal("a")), one);
+        assert_ne!(rules.add("one", Expr::literal("b")), one);
+        // These are short enough as they are.
+        assert_eq!(rules.add("rule", one.clone()), one);
+        assert_eq!(rules.add("empty", Expr::Empty), Expr::Empty);
+        let waiting = std::iter::from_fn(|| rules.next_waiting()).map(|(name, _)| name);
+        assert_eq!(waiting.collect::<Vec<_>>(), ["one-2", "one"]);
+    }
+}

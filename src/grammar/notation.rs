@@ -199,3 +199,149 @@ impl Notation {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::regex::of_regular;
+    use super::*;
+
+    #[test]
+    fn line_breaks_of_markers_are_no_part_of_a_text() {
+        for (first, last, expected) in [
+            (false, false, "\n\na\n\n"),
+            (true, false, "\na\n\n"),
+            (false, true, "\n\na\n"),
+            (true, true, "\na\n"),
+        ] {
+            let breaks = LineBreaks { first, last };
+            assert_eq!(breaks.strip("\n\na\n\n"), expected);
+            assert_eq!(breaks.strip("a"), "a");
+        }
+        let both = LineBreaks {
+            first: true,
+            last: true,
+        };
+        // A single one is the first.
+        assert_eq!(both.strip("\n"), "");
+    }
+
+    #[test]
+    fn a_text_is_quoted_if_it_can_be() {
+        let quotes = |open: &str, close: &str, escapes| Quotes {
+            open: open.to_owned(),
+            close: close.to_owned(),
+            escapes,
+        };
+        for (text, quotes, expected) in [
+            ("it's", quotes("\"", "\"", true), Some("\"it's\"")),
+            (
+                "a\"b\u{1}",
+                quotes("\"", "\"", true),
+                Some(r#""a\"b\u0001""#),
+            ),
+            ("it's", quotes("'", "'", true), None),
+            ("its", quotes("'", "'", true), Some("'its'")),
+            ("a\nb", quotes("<q>", "</q>", false), Some("<q>a\nb</q>")),
+            ("a</q>", quotes("<q>", "</q>", false), None),
+        ] {
+            assert_eq!(
+                Notation::quoted(text, &quotes).as_deref(),
+                expected,
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_reads_a_notation_goes_by_its_signs() {
+        let dialect = |unquoted_keys, string_delimiters: Option<(&str, &str)>| {
+            let owned = |(open, close): (&str, &str)| (open.to_owned(), close.to_owned());
+            Notation::of(&Dialect {
+                unquoted_keys,
+                string_delimiters: string_delimiters.map(owned),
+                python_literals: false,
+            })
+        };
+        let white = r"[ \t\r\n]*";
+        let free = |sign: &str| format!("{white}{sign}{white}");
+        for (notation, is_json, comma, colon, gap, word) in [
+            (Notation::json(), true, free(","), free(":"), white, "true"),
+            (
+                Notation::python(),
+                false,
+                ", ".to_owned(),
+                ": ".to_owned(),
+                "",
+                "True",
+            ),
+            // Keys without quotes are found by the sign before and the colon behind them.
+            (
+                dialect(true, None),
+                false,
+                format!("{white},"),
+                format!(":{white}"),
+                "",
+                "true",
+            ),
+            (
+                dialect(false, Some(("'", "'"))),
+                false,
+                free(","),
+                free(":"),
+                white,
+                "true",
+            ),
+            (
+                dialect(false, None),
+                true,
+                free(","),
+                free(":"),
+                white,
+                "true",
+            ),
+            (
+                Notation::json().without(Arc::new(["<call>".into()])),
+                true,
+                free(","),
+                free(":"),
+                white,
+                "true",
+            ),
+            (
+                Notation::json().escaped("\""),
+                false,
+                free(","),
+                free(":"),
+                white,
+                "true",
+            ),
+        ] {
+            assert_eq!(notation.is_json(), is_json, "{notation:?}");
+            assert_eq!(of_regular(&notation.comma()), Some(comma), "{notation:?}");
+            assert_eq!(of_regular(&notation.colon()), Some(colon), "{notation:?}");
+            assert_eq!(
+                of_regular(&notation.gap()).as_deref(),
+                Some(gap),
+                "{notation:?}"
+            );
+            assert_eq!(notation.word(Some(true)), word, "{notation:?}");
+        }
+    }
+
+    #[test]
+    fn quotes_are_escaped_and_other_delimiters_are_there_so_that_nothing_has_to_be() {
+        for (delimiters, escapes) in [
+            (None, true),
+            (Some(("'", "'")), true),
+            (Some(("<q>", "<q>")), false),
+            (Some(("«", "»")), false),
+        ] {
+            let notation = Notation::of(&Dialect {
+                string_delimiters: delimiters
+                    .map(|(open, close)| (open.to_owned(), close.to_owned())),
+                ..Dialect::default()
+            });
+            assert_eq!(notation.strings[0].escapes, escapes, "{delimiters:?}");
+        }
+    }
+}

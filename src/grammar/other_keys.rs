@@ -136,3 +136,79 @@ impl Keys<'_> {
         Expr::choice(ways.into_iter().filter(|way| !way.is_never()))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::super::takes;
+    use super::*;
+    use crate::format::Dialect;
+
+    fn declared() -> Vec<String> {
+        ["at", "at2", "b\"c"].map(str::to_owned).to_vec()
+    }
+
+    #[test]
+    fn a_key_in_quotes_is_any_but_those_that_are_declared() {
+        let key = in_object(&Notation::json(), &declared());
+        for (text, is_other) in [
+            (r#""at""#, false),
+            (r#""at2""#, false),
+            (r#""b\"c""#, false),
+            (r#""a""#, true),
+            (r#""at3""#, true),
+            (r#""at22""#, true),
+            (r#""b\"d""#, true),
+            (r#""""#, true),
+            (r#""水 \n""#, true),
+            // It is another way to write a key that is declared.
+            (r#""\u0061t""#, false),
+            ("at3", false),
+            (r#""a"b""#, false),
+        ] {
+            assert_eq!(takes(&key, text), is_other, "{text}");
+        }
+    }
+
+    #[test]
+    fn nothing_stands_in_a_key_that_ends_a_part_of_the_turn() {
+        let outside: Arc<[Expr]> = Arc::new(["<end>".into()]);
+        let key = in_object(&Notation::json().without(outside), &declared());
+        for (text, is_other) in [
+            (r#""x<en""#, true),
+            (r#""x<end>""#, false),
+            // Where a key differs from those that are declared, no such text can be said to begin.
+            (r#""<x""#, false),
+        ] {
+            assert_eq!(takes(&key, text), is_other, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_key_without_quotes_is_a_word() {
+        let dialect = Dialect {
+            unquoted_keys: true,
+            ..Dialect::default()
+        };
+        let bare = in_object(&Notation::of(&dialect), &declared());
+        let named = named(&declared());
+        for (text, is_bare, is_named) in [
+            ("at", false, false),
+            ("a", true, true),
+            ("at3", true, true),
+            ("to", true, true),
+            ("", false, false),
+            ("due date", false, false),
+            // The parser for calls of Python reads no such key.
+            ("9a", true, false),
+            ("x-at", false, true),
+            ("x.at", false, true),
+            ("x--at", false, false),
+            ("x-", false, false),
+        ] {
+            assert_eq!(takes(&bare, text), is_bare, "{text}");
+            assert_eq!(takes(&named, text), is_named, "{text}");
+        }
+    }
+}

@@ -321,3 +321,92 @@ impl Found<'_, '_> {
         value::read(self.text, notation).unwrap_or_else(|| self.text.into())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::Builder;
+    use super::*;
+    use crate::json;
+
+    #[test]
+    fn a_fault_says_what_could_have_stood_there() {
+        let fault = |kind, count: usize| Fault {
+            at: 3,
+            kind,
+            expected: (0..count).map(|at| format!("`{at}`")).collect(),
+        };
+        for (fault, expected) in [
+            (
+                fault(FaultKind::Unexpected, 2),
+                "byte 3: expected `0` or `1`",
+            ),
+            (
+                fault(FaultKind::Unexpected, 0),
+                "byte 3: nothing can stand here",
+            ),
+            (
+                fault(FaultKind::TooCostly, 2),
+                "byte 3: reading on would take too long",
+            ),
+            (
+                fault(FaultKind::TakenBack, 0),
+                "byte 3: what was read before is read differently now",
+            ),
+        ] {
+            assert_eq!(fault.to_string(), expected);
+        }
+        let many = fault(FaultKind::Unexpected, MAX_NAMED + 2).reason();
+        assert!(many.ends_with(" or `11`, or one of 2 others"), "{many}");
+    }
+
+    #[test]
+    fn a_message_has_what_tags_name() {
+        let arguments = |p: &Builder| {
+            let name = p.tool_arg_name(p.literal("at"));
+            let value = p.tool_arg_string_value(p.until("]")) | p.tool_arg_json_value("7");
+            let argument = p.tool_arg("[" + name + "=" + value + "]");
+            let id = p.optional("#" + p.tool_id(p.literal("x1")));
+            p.tool("<" + p.tool_name(p.literal("read")) + id + p.zero_or_more(argument) + ">")
+        };
+        let grammar = Grammar::build(|p| {
+            let thought = p.optional("(" + p.reasoning(p.until(")")) + ")");
+            thought + p.content(p.until("<")) + p.zero_or_more(arguments(p)) + p.end()
+        });
+        for (text, expected) in [
+            ("Yes. ", r#"{"role":"assistant","content":"Yes."}"#),
+            (
+                "(Hm. )Yes.",
+                r#"{"role":"assistant","thinking":"Hm.","content":"Yes."}"#,
+            ),
+            // Nothing was said.
+            (" ", r#"{"role":"assistant"}"#),
+            (
+                "<read#x1[at=Brest]>",
+                r#"{"role":"assistant","tool_calls":[{"id":"x1","type":"function","function":{"name":"read","arguments":{"at":"Brest"}}}]}"#,
+            ),
+            (
+                "<read>",
+                r#"{"role":"assistant","tool_calls":[{"type":"function","function":{"name":"read","arguments":{}}}]}"#,
+            ),
+        ] {
+            let message = grammar.parse(text).expect(text).message();
+            assert_eq!(json::write(&message.into()), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_was_found_last_may_grow() {
+        let grammar = Grammar::build(|p| p.content(p.until("<end>")) + p.optional("<end>"));
+        for (text, expected) in [
+            ("", ("", true)),
+            ("Yes", ("Yes", true)),
+            // It may become what ends the text.
+            ("Yes<en", ("Yes", true)),
+            ("Yes<end>", ("Yes", false)),
+        ] {
+            let tree = grammar.parse_partial(text).expect(text);
+            let found = &tree.found[0];
+            assert_eq!((found.text, found.is_partial), expected, "{text}");
+        }
+    }
+}

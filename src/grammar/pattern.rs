@@ -112,3 +112,86 @@ fn node(hir: &Hir) -> Result<Expr, String> {
         }
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::regex::of_regular;
+    use super::super::takes;
+    use super::*;
+
+    #[test]
+    fn a_pattern_is_found_anywhere_unless_it_says_where() {
+        for (regex, expected) in [
+            ("^a$", "a"),
+            ("a", r"[\s\S]*a[\s\S]*"),
+            ("^a", r"a[\s\S]*"),
+            ("a$", r"[\s\S]*a"),
+            ("^$", ""),
+            ("^(a|bc)$", "(?:a|bc)"),
+            ("^[0-9]{2,3}$", "[0-9]{2,3}"),
+            ("^(ab)?$", "(?:ab)?"),
+            ("^a{0}b$", "b"),
+        ] {
+            let found = expr(regex).map(|expr| of_regular(&expr));
+            assert_eq!(found, Ok(Some(expected.to_owned())), "{regex}");
+        }
+    }
+
+    #[test]
+    fn what_a_grammar_does_not_hold_is_refused_with_a_reason() {
+        for (regex, reason) in [
+            (r"^a\b", "it looks around in its middle"),
+            ("^(a^b)$", "it looks around in its middle"),
+            ("a{1001}", "it repeats something more than 1000 times"),
+            (
+                "a(?=b)",
+                "look-around, including look-ahead and look-behind, is not supported",
+            ),
+            ("(a", "unclosed group"),
+        ] {
+            assert_eq!(expr(regex).err().as_deref(), Some(reason), "{regex}");
+        }
+    }
+
+    #[test]
+    fn formats_have_patterns() {
+        for (format, fits, fails) in [
+            ("date", "2024-02-29", "2024-13-01"),
+            ("time", "23:59:60Z", "24:00:00Z"),
+            ("time", "09:30:00.5+02:00", "09:30"),
+            ("date-time", "2024-02-29T09:30:00Z", "2024-02-29 09:30:00Z"),
+            (
+                "uuid",
+                "0f8fad5b-d9cb-469f-a165-70867728950e",
+                "0f8fad5bd9cb469fa16570867728950e",
+            ),
+            ("ipv4", "192.168.0.255", "192.168.0.256"),
+            ("email", "keeper@harbour.example", "keeper@harbour"),
+        ] {
+            let pattern = expr(of_format(format).expect(format)).expect(format);
+            assert!(takes(&pattern, fits), "{fits}");
+            assert!(!takes(&pattern, fails), "{fails}");
+        }
+        assert_eq!(of_format("hostname"), None);
+    }
+
+    #[test]
+    fn characters_tell_what_a_text_may_hold() {
+        let one = |text: &str| expr(text).expect(text);
+        for (pattern, other, may) in [
+            ("^[a-z]+$", "^ab$", true),
+            ("^[a-z]+$", "^a1$", false),
+            ("^[a-z]+$", "^a[0-9]*$", true),
+            ("^[a-z]+$", "^a[0-9]$", false),
+            ("^x(<|y)z$", "^<z$", true),
+            // What is not looked into counts as held.
+            ("^[a-z]+$", "^(12|345)$", true),
+        ] {
+            assert_eq!(
+                may_hold(&one(pattern), &one(other)),
+                may,
+                "{pattern} {other}"
+            );
+        }
+    }
+}

@@ -250,3 +250,103 @@ fn in_class(out: &mut String, c: char) {
         c => out.push(c),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_are_as_short_as_can_be() {
+        for (least, most, expected) in [
+            (1, Some(1), ""),
+            (0, Some(1), "?"),
+            (0, None, "*"),
+            (1, None, "+"),
+            (2, None, "{2,}"),
+            (2, Some(2), "{2}"),
+            (0, Some(3), "{0,3}"),
+            (0, Some(0), "{0}"),
+        ] {
+            assert_eq!(count(least, most), expected);
+        }
+    }
+
+    #[test]
+    fn texts_and_classes_mean_the_same_to_all_engines() {
+        for (text, expected) in [
+            ("a+b", r"a\+b"),
+            ("<a>/\"", "<a>/\""),
+            ("a\n\t\u{1}水", r"a\n\t\x01水"),
+            ("--&&~~", r"\-\-\&\&\~\~"),
+        ] {
+            assert_eq!(escape(text), expected, "{text:?}");
+        }
+        for (found, expected) in [
+            (CharClass::any(), r"[\s\S]"),
+            (CharClass::of("abcx".chars()), "[a-cx]"),
+            (!CharClass::of(['<', ']']), r"[^<\]]"),
+            (CharClass::ranges([('a', 'a'), ('水', '水')]), "[a水]"),
+        ] {
+            assert_eq!(class(&found), expected);
+        }
+    }
+
+    #[test]
+    fn only_literals_and_characters_are_regular_by_themselves() {
+        let row = || {
+            Expr::sequence([
+                "a".into(),
+                Expr::Space,
+                Expr::choice(["b".into(), "c".into()]),
+            ])
+        };
+        for (expr, expected) in [
+            (row(), Some(r"a[ \t\r\n]*(?:b|c)")),
+            (
+                row().repeat(0, Some(2)),
+                Some(r"(?:a[ \t\r\n]*(?:b|c)){0,2}"),
+            ),
+            // What does not stand in it is held elsewhere.
+            (Expr::literal("ab").without(["a"]), Some("(?:ab)*")),
+            (Expr::Until(vec!["a".into()]), None),
+            (Expr::sequence(["a".into(), Expr::Rule("b".into())]), None),
+        ] {
+            assert_eq!(of_regular(&expr).as_deref(), expected, "{expr:?}");
+        }
+    }
+
+    #[test]
+    fn rules_are_put_in_unless_they_contain_themselves() {
+        let written = |make: fn(&super::super::Builder) -> Expr| {
+            Grammar::build(make).to_regex().map(|written| written.text)
+        };
+        for (found, expected) in [
+            (
+                written(|p| p.literal("a") + p.rule("b", p.literal("b") | "c")),
+                Ok("a(?:(?:b|c))".to_owned()),
+            ),
+            (
+                written(|p| p.peek("a") + p.negate("b") + p.until("c")),
+                Ok(r"(?=a)(?!b)(?:(?!c)[\s\S])*".to_owned()),
+            ),
+            (
+                written(|p| p.rule("a", p.literal("a") + p.optional(p.rule_ref("a")))),
+                Err(NotRegular::Recursive {
+                    rule: "a".to_owned(),
+                }),
+            ),
+            (
+                written(|p| {
+                    let mut expr = p.literal("a".repeat(1000));
+                    for _ in 0..12 {
+                        expr = p.rule("twice", p.sequence([expr.clone(), Expr::Space, expr]));
+                    }
+                    expr
+                }),
+                Err(NotRegular::TooLong),
+            ),
+        ] {
+            assert_eq!(found, expected);
+        }
+    }
+}

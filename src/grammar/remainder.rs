@@ -262,3 +262,85 @@ fn chars_step<'t>(chars: &Chars, text: &'t str) -> Vec<Left<'t>> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::regex::of_regular;
+    use super::super::{Builder, Grammar};
+    use super::*;
+
+    #[test]
+    fn what_is_left_stands_behind_what_has_come() {
+        let letters = |p: &Builder| p.chars("[a-c]", 1, None).unwrap_or(Expr::Rest);
+        for (make, text, expected) in [
+            (
+                (|p: &Builder| p.literal("<call>x")) as fn(&Builder) -> Expr,
+                "<call>",
+                Some("x"),
+            ),
+            (|p| p.literal("<call>"), "<call>", Some("")),
+            (|p| p.literal("<call>"), "<calls", None),
+            (|p| p.literal("<call>"), "<call>x", None),
+            (|p| p.literal("ab") | "ac" | "b", "a", Some("(?:b|c)")),
+            (|p| p.space() + "a", " \n", Some(r"[ \t\r\n]*a")),
+            (|p| p.space() + "a", " a", Some("")),
+            (|p| p.optional("a") + "b", "b", Some("")),
+            (|p| p.optional("a") + "b", "a", Some("b")),
+            (|p| p.zero_or_more("ab") + "c", "aba", Some("b(?:ab)*c")),
+            (|p| p.repeat("ab", 2, 3), "ab", Some("(?:ab){1,2}")),
+            (|p| p.tag("x", p.literal("ab")), "a", Some("b")),
+            // Any text may stand there, so nothing of it is known.
+            (|p| p.until("<") + "<", "a", None),
+            (|p| p.until("<") + "<", "", Some("")),
+        ] {
+            let grammar = Grammar::build(make);
+            let left = behind(&grammar.root, text, &grammar.rules);
+            let found = match left.is_never() {
+                true => None,
+                false => of_regular(&left),
+            };
+            match expected {
+                // A text is no regular expression.
+                Some("") if text.is_empty() => assert_eq!(found, None),
+                expected => assert_eq!(found.as_deref(), expected, "{text}"),
+            }
+        }
+        let grammar = Grammar::build(letters);
+        let left = behind(&grammar.root, "ab", &grammar.rules);
+        assert_eq!(of_regular(&left).as_deref(), Some("[a-c]*"));
+    }
+
+    #[test]
+    fn what_leads_back_to_itself_comes_to_an_end() {
+        let grammar = Grammar::build(|p| p.rule("a", (p.rule_ref("a") + "a") | "a"));
+        // So deep is it followed that not all of what is left is known.
+        let left = behind(&grammar.root, "aa", &grammar.rules);
+        assert!(is_nullable(&left, &grammar.rules) && !left.is_never());
+        // What takes nothing of the text would do so for ever.
+        let grammar = Grammar::build(|p| p.zero_or_more(p.optional("b")) + "a");
+        assert_eq!(behind(&grammar.root, "a", &grammar.rules), Expr::Empty);
+        let (left, nodes) = counted_behind(&grammar.root, "a", &grammar.rules, 1);
+        assert_eq!((left, nodes), (Expr::NEVER, 1));
+    }
+
+    #[test]
+    fn some_nodes_may_be_nothing() {
+        for (make, expected) in [
+            ((|p: &Builder| p.space()) as fn(&Builder) -> Expr, true),
+            (|p| p.until("a"), true),
+            (|p| p.negate("a"), true),
+            (|p| p.literal("a") | p.optional("b"), true),
+            (|p| p.space() + "a", false),
+            (|p| p.one_or_more(p.optional("a")), true),
+            (|p| p.one_or_more("a"), false),
+            (|p| p.rule("a", p.rule_ref("a") | p.eps()), true),
+            (|p| p.rule("a", p.rule_ref("a") + "b"), false),
+            (|p| p.rule_ref("unknown"), false),
+            (|p| p.json_object(), false),
+        ] {
+            let grammar = Grammar::build(make);
+            let found = is_nullable(&grammar.root, &grammar.rules);
+            assert_eq!(found, expected, "{:?}", grammar.root);
+        }
+    }
+}

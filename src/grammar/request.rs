@@ -176,3 +176,24 @@ impl Grammar {
         turn::grammar(format, tools, request)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_tools_that_there_are_are_named() {
+        for (known, expected) in [
+            (vec![], "the tools are none"),
+            (vec!["read"], "the tools are `read`"),
+            (vec!["read", "knock"], "the tools are `read`, `knock`"),
+        ] {
+            let error = GrammarError::UnknownTool {
+                name: "tide".to_owned(),
+                known: known.into_iter().map(str::to_owned).collect(),
+            };
+            let expected = format!("the tool `tide` is asked for, but {expected}");
+            assert_eq!(error.to_string(), expected);
+        }
+    }
+}

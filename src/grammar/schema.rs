@@ -1104,3 +1104,330 @@ pub(super) fn for_engines(schema: &Value) -> Value {
     }
     kept.into()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::Grammar;
+    use super::*;
+
+    fn read(text: &str) -> Value {
+        json::read(text).expect("it is JSON")
+    }
+
+    fn object(text: &str) -> Object {
+        read(text).as_object().expect("it is an object").clone()
+    }
+
+    #[test]
+    fn the_types_of_a_schema_are_told_by_its_other_keys_as_well() {
+        for (schema, expected) in [
+            (r#"{"type": "string"}"#, vec!["string"]),
+            // Some schemas say `STRING` for `string`.
+            (r#"{"type": "STRING"}"#, vec!["string"]),
+            (
+                r#"{"type": ["integer", "null", "integer"]}"#,
+                vec!["integer", "null"],
+            ),
+            (r#"{"properties": {}}"#, vec!["object"]),
+            (r#"{"items": {}}"#, vec!["array"]),
+            (r#"{"maxLength": 3}"#, vec!["string"]),
+            (r#"{"minimum": 3}"#, vec!["number"]),
+            // As OpenAPI says it.
+            (
+                r#"{"type": "string", "nullable": true}"#,
+                vec!["string", "null"],
+            ),
+            (r#"{"nullable": true}"#, vec![]),
+            (r#"{"description": "any"}"#, vec![]),
+        ] {
+            assert_eq!(types_of(&object(schema)), expected, "{schema}");
+        }
+    }
+
+    #[test]
+    fn a_value_is_of_a_type() {
+        for (value, kind, expected) in [
+            ("1", "integer", true),
+            ("1", "number", true),
+            ("1.0", "integer", false),
+            ("1.5", "number", true),
+            ("\"1\"", "integer", false),
+            ("null", "null", true),
+            ("false", "boolean", true),
+            ("[]", "array", true),
+            ("{}", "object", true),
+            ("{}", "array", false),
+        ] {
+            assert_eq!(is_of(&read(value), kind), expected, "{value} {kind}");
+        }
+    }
+
+    #[test]
+    fn what_stands_beside_variants_belongs_to_each() {
+        for (schema, expected) in [
+            (r#"{"type": "object"}"#, None),
+            (
+                r#"{"type": "string", "description": "x", "anyOf": [{"minLength": 1}, true]}"#,
+                Some(r#"[{"type":"string","minLength":1},true]"#),
+            ),
+            (
+                r#"{"oneOf": [{"type": "null"}]}"#,
+                Some(r#"[{"type":"null"}]"#),
+            ),
+            (r#"{"anyOf": "no list"}"#, None),
+        ] {
+            let found = variants(&object(schema)).map(|all| json::write(&all.into()));
+            assert_eq!(found.as_deref(), expected, "{schema}");
+        }
+    }
+
+    #[test]
+    fn a_schema_is_restricted_to_some_types() {
+        let root = read(r#"{"$defs": {"a": {"type": ["string", "integer"]}}}"#);
+        for (schema, types, expected) in [
+            (
+                r#"{"type": ["string", "integer"]}"#,
+                &["string"][..],
+                Some(r#"{"type":["string"]}"#),
+            ),
+            (r#"{"type": "integer"}"#, &["string"], None),
+            (
+                r#"{"type": "number"}"#,
+                &["integer"],
+                Some(r#"{"type":["integer"]}"#),
+            ),
+            // A whole number is a number already.
+            (
+                r#"{"type": "number"}"#,
+                &["integer", "number"],
+                Some(r#"{"type":["number"]}"#),
+            ),
+            ("{}", &["integer", "number"], Some(r#"{"type":["number"]}"#)),
+            ("true", &["string"], Some(r#"{"type":["string"]}"#)),
+            ("false", &["string"], None),
+            (
+                r#"{"enum": [1, "a"]}"#,
+                &["string"],
+                Some(r#"{"enum":["a"]}"#),
+            ),
+            (r#"{"enum": [1]}"#, &["string"], None),
+            (r#"{"const": 1}"#, &["string"], None),
+            (r#"{"const": "a"}"#, &["string"], Some(r#"{"const":"a"}"#)),
+            (
+                r#"{"anyOf": [{"type": "string"}, {"type": "null"}]}"#,
+                &["string"],
+                Some(r#"{"anyOf":[{"type":["string"]}]}"#),
+            ),
+            (
+                r##"{"$ref": "#/$defs/a"}"##,
+                &["integer"],
+                Some(r#"{"type":["integer"]}"#),
+            ),
+        ] {
+            let found = restricted(&root, &read(schema), types);
+            let found = found.as_ref().map(json::write);
+            assert_eq!(found.as_deref(), expected, "{schema}");
+        }
+        let schema = read(r##"{"anyOf": [{"$ref": "#/$defs/a"}, {"type": "null"}]}"##);
+        assert_eq!(named_types(&root, &schema), ["string", "integer", "null"]);
+    }
+
+    #[test]
+    fn references_lead_to_what_they_point_to() {
+        let root = read(
+            r##"{"a": {"$ref": "#/b"}, "b": {"type": "null"}, "c": {"$ref": "#/c"}, "d": {"$ref": "x"}}"##,
+        );
+        for (key, expected) in [
+            ("a", r#"{"type":"null"}"#),
+            ("b", r#"{"type":"null"}"#),
+            ("c", r##"{"$ref":"#/c"}"##),
+            ("d", r#"{"$ref":"x"}"#),
+        ] {
+            let schema = root.get(key).expect(key);
+            assert_eq!(json::write(follow(&root, schema)), expected, "{key}");
+        }
+        assert!(refers(&root) && !refers(&read(r#"[{"type": "null"}]"#)));
+    }
+
+    #[test]
+    fn engines_are_given_what_they_are_to_hold() {
+        for (schema, expected) in [
+            (
+                r#"{"type": "STRING", "format": "date", "description": "x", "not": {}}"#,
+                r#"{"type":"string","format":"date"}"#,
+            ),
+            (
+                r#"{"type": "string", "format": "hostname"}"#,
+                r#"{"type":"string"}"#,
+            ),
+            (
+                r#"{"type": "string", "pattern": "a(?=b)"}"#,
+                r#"{"type":"string"}"#,
+            ),
+            (
+                r#"{"type": "string", "pattern": "^a$"}"#,
+                r#"{"type":"string","pattern":"^a$"}"#,
+            ),
+            // What declares properties has no others.
+            (
+                r#"{"properties": {"a": {"title": "A", "type": "null"}}}"#,
+                r#"{"properties":{"a":{"type":"null"}},"additionalProperties":false,"type":"object"}"#,
+            ),
+            (
+                r#"{"properties": {}, "additionalProperties": true}"#,
+                r#"{"properties":{},"additionalProperties":true,"type":"object"}"#,
+            ),
+            (
+                r#"{"oneOf": [{"type": "null"}]}"#,
+                r#"{"anyOf":[{"type":"null"}]}"#,
+            ),
+            (
+                r#"{"type": "string", "nullable": true}"#,
+                r#"{"type":["string","null"]}"#,
+            ),
+        ] {
+            assert_eq!(
+                json::write(&for_engines(&read(schema))),
+                expected,
+                "{schema}"
+            );
+        }
+    }
+
+    #[test]
+    fn of_numbers_the_longer_ones_come_first() {
+        let root = Value::Null;
+        let mut schemas = [
+            r#"{"const": 1}"#,
+            r#"{"type": "integer"}"#,
+            r#"{"type": "integer", "minimum": 100}"#,
+            r#"{"const": 100}"#,
+            r#"{"type": "number"}"#,
+        ]
+        .map(|text| (text, read(text)));
+        schemas.sort_by_key(|(_, schema)| number_rank(&root, schema));
+        let expected = [
+            r#"{"type": "number"}"#,
+            r#"{"type": "integer", "minimum": 100}"#,
+            r#"{"type": "integer"}"#,
+            r#"{"const": 100}"#,
+            r#"{"const": 1}"#,
+        ];
+        assert_eq!(schemas.map(|(text, _)| text), expected);
+    }
+
+    #[test]
+    fn alternatives_are_listed_in_words() {
+        for (texts, expected) in [
+            (&[][..], None),
+            (&["<a>"], Some("`<a>`")),
+            (&["<a>", "<b>", "<c>"], Some("`<a>`, `<b>` or `<c>`")),
+        ] {
+            let all: Vec<Expr> = texts.iter().map(|text| Expr::from(*text)).collect();
+            assert_eq!(any_of(&all).as_deref(), expected);
+        }
+    }
+
+    #[test]
+    fn what_is_kept_out_of_strings_is_found() {
+        let grammar = Grammar::build(|p| {
+            let string = super::super::builder::class(super::super::CharClass::any());
+            let rule = p.rule("string", string.without(["<a>", "\"<b>", "<c>\n"]));
+            rule + p.until("<d>")
+        });
+        let texts = |all: Vec<Expr>| all.iter().map(Expr::example).collect::<Vec<_>>();
+        let (root, rules) = (&grammar.root, &grammar.rules);
+        assert_eq!(
+            texts(kept_out(root, rules)),
+            ["\"<b>", "<a>", "<c>\n", "<d>"]
+        );
+        // Neither stands in a string of JSON as it is.
+        assert_eq!(texts(kept_out_of_json(root, rules)), ["<a>", "<d>"]);
+    }
+
+    #[test]
+    fn what_a_grammar_does_not_hold_of_a_schema_is_said() {
+        for (schema, expected) in [
+            (r#"{"type": "string"}"#, vec![]),
+            (r#"{"type": "array", "uniqueItems": false}"#, vec![]),
+            (
+                r#"{"type": "array", "uniqueItems": true}"#,
+                vec!["a: `uniqueItems` is not enforced"],
+            ),
+            (
+                r#"{"type": "tide"}"#,
+                vec!["a: the type `tide` is not known: any value is"],
+            ),
+            (r#"{"type": "number", "minimum": 0}"#, vec![]),
+            (
+                r#"{"type": "number", "maximum": 5}"#,
+                vec!["a: `maximum` of a number that may have a fraction is not enforced"],
+            ),
+            (
+                r#"{"type": "string", "minLength": 5000}"#,
+                vec!["a: `minLength` of 5000 is not enforced: it is too large"],
+            ),
+            (
+                r#"{"type": "string", "maxLength": -1}"#,
+                vec!["a: `maxLength` is not enforced: it is not a count"],
+            ),
+            (
+                r#"{"type": "string", "format": "hostname"}"#,
+                vec!["a: `format: hostname` is not enforced"],
+            ),
+            (
+                r#"{"oneOf": [{"type": "null"}, {"type": "string"}]}"#,
+                vec!["a: `oneOf` is enforced as `anyOf`: more than one may fit"],
+            ),
+            (
+                r##"{"$ref": "#/x"}"##,
+                vec!["a: `$ref` to `#/x` leads nowhere: any value is allowed"],
+            ),
+            (
+                r#"{"allOf": [{"type": "string"}, {"type": "null"}]}"#,
+                vec!["a: `allOf` has more than one `type`: the first counts"],
+            ),
+        ] {
+            let grammar = Grammar::build(|p| p.schema("a", &read(schema)));
+            assert_eq!(grammar.warnings, expected, "{schema}");
+        }
+    }
+
+    #[test]
+    fn a_text_as_it_is_holds_what_its_schema_lists() {
+        for (schema, fits, fails, warnings) in [
+            (
+                r#"{"enum": ["a", "ab"]}"#,
+                vec!["a;", "ab;"],
+                vec!["b;", ";"],
+                0,
+            ),
+            // It holds what ends a text.
+            (r#"{"enum": ["a", "b;"]}"#, vec!["a;"], vec!["b;;"], 1),
+            (
+                r#"{"pattern": "^[a-c]+$"}"#,
+                vec!["abc;"],
+                vec!["d;", ";"],
+                0,
+            ),
+            (r#"{"pattern": "^[a-c;]+$"}"#, vec!["abc;", "d;"], vec![], 1),
+            (
+                r#"{"type": "string", "maxLength": 1}"#,
+                vec!["abc;"],
+                vec![],
+                1,
+            ),
+            (r#"{"type": "string"}"#, vec!["abc;", ";"], vec!["a"], 0),
+        ] {
+            let grammar =
+                Grammar::build(|p| p.raw_schema(p.until(";"), "a", &read(schema)) + ";" + p.end());
+            for text in fits {
+                assert!(grammar.parse(text).is_ok(), "{text} of {schema}");
+            }
+            for text in fails {
+                assert!(grammar.parse(text).is_err(), "{text} of {schema}");
+            }
+            assert_eq!(grammar.warnings.len(), warnings, "{schema}");
+        }
+    }
+}

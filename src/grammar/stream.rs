@@ -564,3 +564,108 @@ fn joined(deltas: Vec<Delta>) -> Vec<Delta> {
     }
     all
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn white_space_waits_for_more_of_its_text() {
+        for (pieces, expected) in [
+            (vec![" a", "b ", "c ", "\n"], vec!["a", "b", " c", ""]),
+            (vec![" ", "\n", "a"], vec!["", "", "a"]),
+            (vec!["a\n", "\n", "b"], vec!["a", "", "\n\nb"]),
+        ] {
+            let mut trimmed = Trimmed::default();
+            let found: Vec<String> = pieces.iter().map(|piece| trimmed.add(piece)).collect();
+            assert_eq!(found, expected, "{pieces:?}");
+        }
+    }
+
+    #[test]
+    fn line_breaks_of_markers_are_left_out_of_pieces() {
+        let (none, both) = (
+            LineBreaks::default(),
+            LineBreaks {
+                first: true,
+                last: true,
+            },
+        );
+        for (pieces, breaks, expected) in [
+            (vec!["\na\n"], none, vec!["\na\n"]),
+            (vec!["\na\n"], both, vec!["a"]),
+            (vec!["\n", "a", "\n", "b"], both, vec!["", "a", "", "\nb"]),
+            (vec!["", "\n\na"], both, vec!["", "\na"]),
+            (vec!["a\n\n", ""], both, vec!["a\n", ""]),
+            (vec!["a", "\n"], none, vec!["a", "\n"]),
+        ] {
+            let mut lines = Lines::default();
+            let found: Vec<String> = pieces
+                .iter()
+                .map(|piece| lines.add(piece, breaks))
+                .collect();
+            assert_eq!(found, expected, "{pieces:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_new_in_one_part_is_one_difference() {
+        let content = |text: &str| Delta::Content(text.to_owned());
+        let arguments = |index, json: &str| Delta::Arguments {
+            index,
+            json: json.to_owned(),
+        };
+        for (deltas, expected) in [
+            (vec![content("a"), content("b")], vec![content("ab")]),
+            (
+                vec![arguments(0, "{"), arguments(0, "}"), arguments(1, "{}")],
+                vec![arguments(0, "{}"), arguments(1, "{}")],
+            ),
+            (
+                vec![content("a"), Delta::Reasoning("b".to_owned()), content("c")],
+                vec![content("a"), Delta::Reasoning("b".to_owned()), content("c")],
+            ),
+        ] {
+            assert_eq!(joined(deltas), expected);
+        }
+    }
+
+    #[test]
+    fn arguments_are_handed_out_as_json() {
+        let grammar = Grammar::build(|p| {
+            let key = p.tool_arg_name(p.literal("at") | "to");
+            let value = p.tool_arg_string_value(p.until(";"));
+            let argument = p.tool_arg(key + "=" + value) + ";";
+            let name = p.tool_name(p.literal("read"));
+            let id = p.optional(p.tool_id(p.literal("#1")));
+            p.tool(id + name + "(" + p.zero_or_more(argument) + ")")
+        });
+        for (text, expected) in [
+            ("read()", "read {}"),
+            ("read(at=a\"b;to=c;)", r#"read {"at":"a\"b","to":"c"}"#),
+            // A name begins a call: an id before it has to wait.
+            ("#1read()", "read #1 {}"),
+        ] {
+            for size in [1, 3, 99] {
+                let mut stream = grammar.stream();
+                let mut all = Vec::new();
+                let chars: Vec<char> = text.chars().collect();
+                for piece in chars.chunks(size) {
+                    let piece: String = piece.iter().collect();
+                    all.extend(stream.feed(&piece).expect(text));
+                }
+                all.extend(stream.finish().expect(text).0);
+                let found: String = all
+                    .into_iter()
+                    .map(|delta| match delta {
+                        Delta::Call { name, .. } => format!("{name} "),
+                        Delta::CallId { id, .. } => format!("{id} "),
+                        Delta::Arguments { json, .. } => json,
+                        other => panic!("{other:?} is no part of a call"),
+                    })
+                    .collect();
+                assert_eq!(found, expected, "{size}");
+            }
+        }
+    }
+}

@@ -568,3 +568,183 @@ fn is_fixed(expr: &Expr) -> bool {
         _ => false,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::Builder;
+    use super::*;
+    use crate::json;
+
+    #[test]
+    fn each_node_has_its_format() {
+        let text = |value: &str| format!(r#"{{"type":"const_string","value":"{value}"}}"#);
+        for (make, expected) in [
+            (
+                (|p: &Builder| p.literal("a")) as fn(&Builder) -> Expr,
+                text("a"),
+            ),
+            (|p| p.eps(), text("")),
+            (|p| p.rest(), r#"{"type":"any_text"}"#.to_owned()),
+            (
+                |p| p.until("<a>"),
+                r#"{"type":"any_text","excludes":["<a>"]}"#.to_owned(),
+            ),
+            (
+                |p| p.literal("a") | "b",
+                format!(
+                    r#"{{"type":"or","elements":[{},{}]}}"#,
+                    text("a"),
+                    text("b")
+                ),
+            ),
+            (
+                |p| p.optional("a"),
+                format!(r#"{{"type":"optional","content":{}}}"#, text("a")),
+            ),
+            (
+                |p| p.one_or_more("a"),
+                format!(r#"{{"type":"plus","content":{}}}"#, text("a")),
+            ),
+            (
+                |p| p.repeat("a", 2, None),
+                format!(
+                    r#"{{"type":"repeat","min":2,"max":-1,"content":{}}}"#,
+                    text("a")
+                ),
+            ),
+            (|p| p.rule("a", "b"), text("b")),
+            // Literals around one thing are a tag.
+            (
+                |p| p.literal("<a>") + p.rest() + "</a>",
+                r#"{"type":"tag","begin":"<a>","content":{"type":"any_text"},"end":"</a>"}"#
+                    .to_owned(),
+            ),
+        ] {
+            let tag = Grammar::build(make).to_structural_tag();
+            let format = tag.value.get("format").expect("it has a format");
+            assert_eq!(json::write(format), expected);
+        }
+    }
+
+    #[test]
+    fn what_leads_back_to_itself_is_a_grammar() {
+        for (make, is_grammar) in [
+            (
+                (|p: &Builder| p.rule("a", p.literal("x") + p.optional(p.rule_ref("a"))))
+                    as fn(&Builder) -> Expr,
+                true,
+            ),
+            (|p| p.rule("a", p.literal("x")), false),
+            (|p| p.negate("a") + p.until("b"), true),
+        ] {
+            let tag = Grammar::build(make).to_structural_tag();
+            let kind = tag.value.pointer("/format/type").and_then(Value::as_str);
+            assert_eq!(kind == Some("grammar"), is_grammar, "{:?}", tag.value);
+        }
+    }
+
+    #[test]
+    fn calls_with_a_separator_are_tags() {
+        for (separator, is_listed) in [("", true), ("\n", true)] {
+            let grammar = Grammar::build(|p| {
+                let call = p.rule("call", p.literal("<c>") + p.rest() + "</c>");
+                call.clone() + p.zero_or_more(p.literal(separator) + call)
+            });
+            let tag = grammar.to_structural_tag();
+            let kind = tag.value.pointer("/format/type").and_then(Value::as_str);
+            assert_eq!(kind == Some("tags_with_separator"), is_listed);
+            let found = tag
+                .value
+                .pointer("/format/separator")
+                .and_then(Value::as_str);
+            assert_eq!(found, Some(separator));
+        }
+    }
+
+    #[test]
+    fn arguments_have_the_style_in_which_they_are_written() {
+        let schema = |text: &str| json::read(text).expect("it is JSON");
+        let one = |p: &Builder, before: &str, key: &str, behind: &str, close: &str, kind: &str| {
+            let value = match kind {
+                "string" => p.raw_schema(
+                    p.until("</parameter>"),
+                    "a",
+                    &schema(r#"{"type": "string"}"#),
+                ),
+                kind => p.schema("a", &schema(&format!(r#"{{"type": "{kind}"}}"#))),
+            };
+            let expr =
+                Expr::sequence([format!("{before}{key}{behind}").into(), value, close.into()]);
+            Member {
+                name: key.to_owned(),
+                expr,
+                is_required: kind == "string",
+            }
+        };
+        for (before, behind, close, kind, expected) in [
+            (
+                "<parameter=",
+                ">",
+                "</parameter>",
+                "string",
+                Some("qwen_xml"),
+            ),
+            (
+                "<parameter=",
+                ">",
+                "</parameter>",
+                "integer",
+                Some("qwen_xml"),
+            ),
+            (
+                "<parameter name=\"",
+                "\">",
+                "</parameter>",
+                "string",
+                Some("minimax_xml"),
+            ),
+            (
+                "<arg_key>",
+                "</arg_key><arg_value>",
+                "</arg_value>",
+                "integer",
+                Some("glm_xml"),
+            ),
+            // No style has these.
+            ("<p=", ">", "</p>", "string", None),
+            ("<parameter=", ">", "</param>", "string", None),
+        ] {
+            let mut members = Members {
+                members: Vec::new(),
+                others: None,
+                separator: Expr::Space,
+            };
+            Grammar::build(|p| {
+                members
+                    .members
+                    .push(one(p, before, "at", behind, close, kind));
+                Expr::Empty
+            });
+            let name = |members: &Members| styled(members).map(|(_, style)| style.name);
+            assert_eq!(name(&members), expected, "{before}{behind} {kind}");
+            // A style has nothing but white space between arguments, and the keys of its schema alone.
+            members.separator = ",".into();
+            assert_eq!(name(&members), None);
+            members.separator = Expr::Space;
+            members.others = Some(Expr::Rest);
+            assert_eq!(name(&members), None);
+        }
+    }
+
+    #[test]
+    fn texts_and_white_space_never_vary() {
+        for (expr, is) in [
+            (Expr::literal("a"), true),
+            (Expr::sequence(["a".into(), Expr::Space]), true),
+            (Expr::sequence(["a".into(), Expr::Rest]), false),
+            (Expr::Empty, false),
+        ] {
+            assert_eq!(is_fixed(&expr), is, "{expr:?}");
+        }
+    }
+}

@@ -927,3 +927,182 @@ fn after_prompt<'a>(way: &'a Way, begun: &'a str) -> Option<Left<'a>> {
         .is_empty()
         .then(|| left(nodes.len(), Vec::new()))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn way(turn: &str, end: &str) -> Way {
+        Way {
+            node: Node::row(turn),
+            end: Node::row(end),
+            is_seen: true,
+        }
+    }
+
+    fn row(text: &str) -> Vec<Node> {
+        Node::row(text).parts().to_vec()
+    }
+
+    #[test]
+    fn a_prompt_may_have_begun_the_turn() {
+        for (turn, begun, expected) in [
+            (
+                "<t>REASONING</t>CONTENT",
+                "",
+                Some(("<t>REASONING</t>CONTENT", false)),
+            ),
+            (
+                "<t>REASONING</t>CONTENT",
+                "<t>\n",
+                Some(("REASONING</t>CONTENT", false)),
+            ),
+            // It may leave off in the middle of a marker.
+            (
+                "<t>REASONING</t>CONTENT",
+                "<t",
+                Some((">REASONING</t>CONTENT", false)),
+            ),
+            (
+                "<t>REASONING</t>CONTENT",
+                "<t>Hm",
+                Some(("REASONING</t>CONTENT", true)),
+            ),
+            (
+                "<t>REASONING</t>CONTENT",
+                "<t>Hm</t>",
+                Some(("CONTENT", false)),
+            ),
+            (
+                "<t>REASONING</t><a>CONTENT",
+                "<t>Hm</t><a",
+                Some((">CONTENT", false)),
+            ),
+            ("<t>REASONING</t>CONTENT", "<call>", None),
+            ("CONTENT", "So", Some(("CONTENT", true))),
+        ] {
+            let way = way(turn, "<end>");
+            let found = after_prompt(&way, begun).map(|left| (left.nodes, left.is_in_text));
+            let expected = expected.map(|(rest, is_in_text)| (row(rest), is_in_text));
+            // A marker that is cut short is a literal, whatever it looks like.
+            assert_eq!(found, expected, "{begun:?}");
+        }
+        let way = way("CALLS", "<end>");
+        let left = after_prompt(&way, "\n<call>").expect("calls come first");
+        assert_eq!(left.in_calls, "<call>");
+    }
+
+    #[test]
+    fn a_turn_with_a_text_covers_one_without_it() {
+        let ways = [
+            "CONTENTCALLS",
+            "CALLS",
+            "\nCALLS",
+            "<a>CALLS",
+            "CONTENT<a>CALLS",
+            "\nCONTENT\nCALLS",
+        ];
+        for (wide, narrow, expected) in [
+            (0, 1, true),
+            (1, 0, false),
+            // A text takes the white space before what follows.
+            (0, 2, true),
+            (0, 5, true),
+            (2, 1, true),
+            (1, 2, false),
+            // A text is no marker.
+            (0, 3, false),
+            (4, 3, true),
+            (3, 3, true),
+        ] {
+            let [wide, narrow] = [wide, narrow].map(|at| way(ways[at], "<end>"));
+            let left = |way| after_prompt(way, "").expect("nothing has begun");
+            let (wide, narrow) = (left(&wide), left(&narrow));
+            assert_eq!(
+                wide.covers(&narrow),
+                expected,
+                "{:?} {:?}",
+                wide.nodes,
+                narrow.nodes
+            );
+        }
+    }
+
+    #[test]
+    fn the_last_marker_stands_in_the_texts_at_the_end() {
+        for (nodes, expected) in [
+            ("<a>CONTENT<b>\n<c>so", Some("<c>")),
+            ("<a>CONTENT<b>\nso", Some("<b>")),
+            ("<a>CONTENT", None),
+            ("so", None),
+        ] {
+            assert_eq!(last_marker(&row(nodes)).as_deref(), expected, "{nodes}");
+        }
+        assert_eq!(text_of(&row("<a>\nb")).as_deref(), Some("<a>\nb"));
+        assert_eq!(text_of(&row("<a>CONTENT")), None);
+    }
+
+    #[test]
+    fn words_hold_what_ends_their_text() {
+        let pattern = Expr::sequence(["<".into(), Expr::Space, "a".into()]);
+        let without = text_without([pattern, "<b>".into()]);
+        for (text, of, expected) in [
+            ("so <a>", Expr::Until(vec!["<a>".to_owned()]), true),
+            ("so", Expr::Until(vec!["<a>".to_owned()]), false),
+            ("< a", without.clone(), true),
+            ("< b", without, false),
+            ("so", Expr::Rest, false),
+        ] {
+            assert_eq!(holds_end(text, &of), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_may_be_nothing_is_tried_last() {
+        for (expr, expected) in [
+            (Expr::Rest.tagged(Tag::Content), true),
+            (Expr::sequence([Expr::Space, Expr::End]), true),
+            (Expr::from("a").optional(), true),
+            (Expr::from("a").repeat(2, None), false),
+            (Expr::choice(["a".into(), Expr::Empty]), true),
+            (Expr::sequence(["a".into(), Expr::Rest]), false),
+        ] {
+            assert_eq!(may_be_nothing(&expr), expected, "{expr:?}");
+        }
+    }
+
+    #[test]
+    fn white_space_stands_between_texts_or_behind_words() {
+        for (nodes, between, behind_word) in [
+            ("<a>\n<b>", true, false),
+            ("so\n<b>", true, true),
+            ("so\nCALLS", false, true),
+            ("CONTENT\n<b>", false, false),
+        ] {
+            let nodes = row(nodes);
+            assert!(matches!(nodes[1], Node::Space(_)), "{nodes:?}");
+            assert_eq!(is_between_literals(&nodes, 1), between, "{nodes:?}");
+            assert_eq!(is_behind_word(&nodes, 1), behind_word, "{nodes:?}");
+        }
+    }
+
+    #[test]
+    fn tools_are_chosen_by_name() {
+        let tools =
+            Tools::from_json(r#"[{"name": "read"}, {"name": "knock"}]"#).expect("it is JSON");
+        let named = |name: &str| ToolChoice::Named(name.to_owned());
+        for (choice, expected) in [
+            (ToolChoice::Auto, Some(vec!["read", "knock"])),
+            (ToolChoice::Required, Some(vec!["read", "knock"])),
+            (ToolChoice::None, Some(vec![])),
+            (named("knock"), Some(vec!["knock"])),
+            (named("tide"), None),
+        ] {
+            let found = called_tools(&tools, &choice).ok();
+            let found = found.map(|all| all.into_iter().map(|tool| tool.name).collect::<Vec<_>>());
+            let expected =
+                expected.map(|all| all.into_iter().map(str::to_owned).collect::<Vec<_>>());
+            assert_eq!(found, expected, "{choice:?}");
+        }
+    }
+}

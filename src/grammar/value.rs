@@ -168,3 +168,79 @@ impl<'t> ValueReader<'t, '_> {
         Some(string.as_json_string()?.to_string_lossy().into_owned())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::format::Dialect;
+
+    fn dialect(unquoted_keys: bool, quotes: Option<(&str, &str)>) -> Notation {
+        Notation::of(&Dialect {
+            unquoted_keys,
+            string_delimiters: quotes.map(|(open, close)| (open.to_owned(), close.to_owned())),
+            python_literals: false,
+        })
+    }
+
+    #[test]
+    fn values_are_read_in_their_notation() {
+        for (text, notation, expected) in [
+            (
+                r#"{"a": [1, true, null]}"#,
+                Notation::json(),
+                Some(r#"{"a":[1,true,null]}"#),
+            ),
+            (
+                "{'a': 'it\"s', 'b': [1.5]}",
+                Notation::python(),
+                Some(r#"{"a":"it\"s","b":[1.5]}"#),
+            ),
+            ("True", Notation::python(), Some("true")),
+            ("None", Notation::python(), Some("null")),
+            ("True", dialect(true, None), None),
+            (
+                r#"{a: 1, b_2 : "x"}"#,
+                dialect(true, None),
+                Some(r#"{"a":1,"b_2":"x"}"#),
+            ),
+            // Between other quotes than JSON's, a backslash is one.
+            (
+                r"{a:<q>\n</q>}",
+                dialect(true, Some(("<q>", "</q>"))),
+                Some(r#"{"a":"\\n"}"#),
+            ),
+            (
+                r#"{\"a\": \"b\\\"\"}"#,
+                Notation::json().escaped("\""),
+                Some(r#"{"a":"b\""}"#),
+            ),
+            ("[1", Notation::python(), None),
+            ("1 2", Notation::python(), None),
+            ("'a", Notation::python(), None),
+        ] {
+            let found = read(text, &notation);
+            let found = found.as_ref().map(json::write);
+            assert_eq!(found.as_deref(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn half_an_escape_says_nothing_yet() {
+        for (text, said, length) in [
+            ("so", "so", 2),
+            (r"a\n", "a\n", 3),
+            (r"a\", "a", 1),
+            (r"a\u00", "a", 1),
+            (r"\u0041b", "Ab", 7),
+            // No grammar lets through what is no escape.
+            (r"a\水", "a", 1),
+            // A wave is a character of two halves.
+            (r"\uD83C", "", 0),
+            (r"\uD83C\uDF", "", 0),
+            (r"\ud83c\udf0a!", "🌊!", 13),
+            (r#"so" and more"#, "so", 2),
+        ] {
+            assert_eq!(said_by(text), (said.to_owned(), length), "{text}");
+        }
+    }
+}

@@ -527,3 +527,205 @@ fn optional(text: &str) -> String {
         _ => format!("(?:{})?", exact(text)),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::derive::draft::drafter::asked;
+    use crate::derive::invented;
+    use crate::derive::options::DeriveOptions;
+    use crate::json;
+
+    /// The arguments of a call as its content parser takes them.
+    fn tagged(call: &str, guess_types: bool) -> (String, Option<String>) {
+        let findings = invented::with_calls(["", call, "", ""]);
+        let options = DeriveOptions::default().guess_types(guess_types);
+        let mut arguments = asked(&findings, &[], |drafter| {
+            let drafter = Drafter {
+                options: &options,
+                ..*drafter
+            };
+            let calls = drafter.calls.expect("there are calls");
+            let arguments = calls.single_arguments().expect("they stand by themselves");
+            drafter.tagged(&arguments)
+        });
+        let pattern = arguments.remove("tag_pattern").expect("there is a pattern");
+        let pattern = pattern.as_str().map(str::to_owned).unwrap_or_default();
+        (pattern, arguments.get("value_parser").map(json::write))
+    }
+
+    #[test]
+    fn an_argument_is_found_by_what_stands_around_its_key_and_its_value() {
+        for (call, expected) in [
+            (
+                "<call=NAME>«<arg=KEY>RAW</arg>»</call>",
+                r"<arg=(?P<key>[^\n>]+)>(?P<value>.*?)</arg>",
+            ),
+            // A line break that the format writes is none of the value.
+            (
+                "<call=NAME>«<arg=KEY>\nRAW\n</arg>»</call>",
+                r"<arg=(?P<key>[^\n>]+)>\n?(?P<value>.*?)\n?</arg>",
+            ),
+            (
+                "<call=NAME>«<k>KEY</k><v>RAW</v>»</call>",
+                r"<k>(?P<key>[^\n<]+)</k>\s*<v>(?P<value>.*?)</v>",
+            ),
+            // In `<at><ul><li>a</li></ul></at>`, only the last closer has another key or the end behind it.
+            (
+                "<call=NAME>«<KEY>RAW</KEY>»</call>",
+                r"<(?P<key>(?!/)[^\s><]+)>(?P<value>.*?)</[^\s><]+>(?=\s*(?:<[^/\s><][^\s><]*>|\Z))",
+            ),
+            // Where each argument has a line, a value goes up to its end.
+            (
+                "<call=NAME>\n«KEY: RAW·\n»</call>",
+                r"(?P<key>[^\s:]+): ?(?P<value>[^\n]*)",
+            ),
+            // Nothing closes a value but what the next one begins with.
+            (
+                "<call=NAME>«\n¶arg KEY: RAW»</call>",
+                r"¶arg\s*(?P<key>[^\s:]+): ?(?P<value>.*?)(?=\n¶arg [^\s:]+: ?|\Z)",
+            ),
+            // What stands in the strings of a list ends nothing.
+            (
+                "<call=NAME>«KEY: RAW·; »</call>",
+                r#"(?:;)?\s*(?P<key>[^\s:]+): ?(?P<value>[\[{](?:"(?:[^"\\]|\\.)*"|[^"])*?[\]}](?=;\s*[^;\s:]+: ?|\Z)|.*?(?=;\s*[^;\s:]+: ?|\Z))"#,
+            ),
+            // A sign may stand in later lines, too.
+            (
+                "<call=NAME>«@KEY: RAW»</call>",
+                r"@(?P<key>[^\s:]+): ?(?P<value>[^\n]*?)(?=@[^\s:]+: ?|\s*(?:\n|\Z))",
+            ),
+            // A quote within the value ends nothing.
+            (
+                "<call=NAME«KEY=\"RAW\"· »></call>",
+                r#"(?P<key>[^\s="]+)="(?P<value>.*?)"(?=\s*[^\s="]+="|\s*\Z)"#,
+            ),
+        ] {
+            let (pattern, parser) = tagged(call, false);
+            assert_eq!(pattern, expected, "{call}");
+            // `75001` may be a text.
+            assert_eq!(parser, None, "{call}");
+        }
+    }
+
+    #[test]
+    fn values_are_json_where_they_are_to_be_guessed_or_say_it_themselves() {
+        let guessed = r#"{"name":"json","args":{"allow_non_json":true}}"#;
+        for (call, guess_types, expected) in [
+            ("<c=NAME>«<k=KEY>RAW</k>»</c>", false, None),
+            ("<c=NAME>«<k=KEY>RAW</k>»</c>", true, Some(guessed)),
+            ("<c=NAME>«<k=KEY>JSON</k>»</c>", false, Some(guessed)),
+            ("<c=NAME>«<k=KEY>VALUE</k>»</c>", false, None),
+            // Only the quotes tell where texts end.
+            (
+                "<c=NAME>«--KEY QUOTED· »</c>",
+                false,
+                Some(
+                    r#"{"name":"json","args":{"allow_non_json":true,"string_delims":[["'","'"]]}}"#,
+                ),
+            ),
+        ] {
+            let (_, parser) = tagged(call, guess_types);
+            assert_eq!(parser.as_deref(), expected, "{call}");
+        }
+    }
+
+    #[test]
+    fn no_key_is_one_within_a_value_of_json() {
+        for (call, key) in [
+            ("<c=NAME>«KEY: JSON·, »</c>", r#"(?P<key>[^\s:"]+):"#),
+            ("<c=NAME>«KEY: RAW·, »</c>", r"(?P<key>[^\s:]+):"),
+        ] {
+            let (pattern, _) = tagged(call, false);
+            assert!(pattern.contains(key), "{pattern}");
+        }
+    }
+
+    #[test]
+    fn texts_of_python_are_captured_with_their_quotes() {
+        for (call, quotes) in [
+            (
+                "NAME(«KEY=QUOTED·, »)",
+                Some(r#"[["='","',"],["='","')"],["='","'"]]"#),
+            ),
+            // A list has single quotes in it, too.
+            (
+                "NAME(«KEY=PYTHON·, »)",
+                Some(r#"[["='","',"],["='","')"],["='","'"],["=\"","\""],["'","'"]]"#),
+            ),
+            // Texts that are JSON have no other quotes.
+            ("NAME(«KEY=JSON·, »)", None),
+        ] {
+            let findings = invented::with_calls(["[", call, ", ", "]"]);
+            let arguments = asked(&findings, &[], |drafter| {
+                let calls = drafter.calls.expect("there are calls");
+                let arguments = calls.single_arguments().expect("they stand by themselves");
+                drafter.python(calls, &arguments)
+            });
+            let arguments = Value::from(arguments);
+            let found = arguments.pointer("/value_parser/args/string_delims");
+            assert_eq!(found.map(json::write).as_deref(), quotes, "{call}");
+        }
+    }
+
+    #[test]
+    fn only_what_a_value_hardly_holds_begins_an_argument() {
+        for (text, is_clear) in [
+            ("<arg=", true),
+            ("\n¶arg ", true),
+            ("\n@", true),
+            ("\t", true),
+            ("@", false),
+            ("\n- ", false),
+            ("--", false),
+            ("\n", false),
+        ] {
+            assert_eq!(begins_unambiguously(text), is_clear, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn texts_around_values_are_told_from_these() {
+        for (text, before, after) in [
+            ("=", "=", "="),
+            (">\n", r">\n?", ">"),
+            ("</k><v>", r"</k>\s*<v>", "</k><v>"),
+            ("\n</arg>\n", r"\s*</arg>\n?", r"\n?</arg>"),
+            (" = ", r"\s*= ?", " ?="),
+        ] {
+            assert_eq!(before_value(text), before, "{text:?}");
+            assert_eq!(after_value(text, r"[^\s>]"), after, "{text:?}");
+        }
+        let element = format!("</{KEY_SLOT}>\n");
+        assert_eq!(after_value(&element, r"[^\s>]"), r"</[^\s>]+>");
+    }
+
+    #[test]
+    fn of_several_texts_only_the_middle_differs() {
+        for (texts, expected) in [
+            (vec![], ""),
+            (vec![">\n"], r">\n?"),
+            // There are more types than those that were seen.
+            (
+                vec![" type=\"str\">", " type=\"num\">"],
+                r#"\s*type="\w+">"#,
+            ),
+            // Words are not cut.
+            (
+                vec![" type=\"str\">", " type=\"seq\">"],
+                r#"\s*type="\w+">"#,
+            ),
+            (vec![": '", ": "], r":\s*(?:'|)"),
+        ] {
+            let texts: Vec<String> = texts.into_iter().map(str::to_owned).collect();
+            assert_eq!(variants(&texts), expected, "{texts:?}");
+        }
+    }
+
+    #[test]
+    fn what_may_be_missing_is_one_sign_or_a_group() {
+        for (text, expected) in [("", ""), ("\n", r"\n?"), (".", r"\.?"), ("<a>", "(?:<a>)?")] {
+            assert_eq!(optional(text), expected, "{text:?}");
+        }
+    }
+}

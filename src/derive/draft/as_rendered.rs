@@ -210,3 +210,142 @@ fn closers(around: &TextBounds, closes: &[String]) -> Vec<String> {
     markers::dedup(&mut closers);
     closers
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::derive::draft::drafter::asked;
+    use crate::derive::invented;
+
+    fn owned(texts: &[&str]) -> Vec<String> {
+        texts.iter().map(|text| (*text).to_owned()).collect()
+    }
+
+    fn bounds(opens: &[&str], closes: &[&str], ahead: &[(&str, &str)]) -> TextBounds {
+        let ahead = ahead.iter().map(|(close, next)| SharedClose {
+            close: (*close).to_owned(),
+            next: (*next).to_owned(),
+        });
+        TextBounds {
+            opens: owned(opens),
+            is_first: true,
+            closes: owned(closes),
+            ahead: ahead.collect(),
+            ..TextBounds::default()
+        }
+    }
+
+    #[test]
+    fn a_text_is_read_by_what_was_seen_around_it() {
+        let findings = invented::with_calls(["", "<call>NAMEARGUMENTS</call>", "", ""]);
+        let json = |around: TextBounds| TextBounds {
+            is_json: true,
+            ..around
+        };
+        for (around, open, close) in [
+            (bounds(&["<t>"], &["</t>"], &[]), "<t>", "</t>|<end>"),
+            // An answer may have the same words in it.
+            (
+                bounds(&["T:"], &[], &[("\n", "A:")]),
+                r"(?:\A|<assistant>)\s*T:",
+                r"<end>|\n\s*(?=A:)",
+            ),
+            // What nothing opens is a thought only if what closes one comes.
+            (
+                bounds(&[""], &["</t>"], &[]),
+                r"\A(?!\s*<call>)(?=.*?</t>)",
+                "</t>|<end>",
+            ),
+            // `</t>Plan:` closes what `</t>` has closed.
+            (
+                bounds(&["<t>"], &["</t>", "</t>Plan:"], &[]),
+                "<t>",
+                "</t>|<end>",
+            ),
+            // Behind its first quote a text has just begun.
+            (
+                json(bounds(&["{\"t\":"], &["}"], &[])),
+                r#"\{"t":\s*(?=")"#,
+                r#"(?<=[^\\](?:\\\\)*")(?<!\{"t":\s*")\s*(?:\}|<end>)"#,
+            ),
+        ] {
+            let field = asked(&findings, &[], |drafter| {
+                drafter.field_as_rendered("thinking", &around)
+            });
+            let found = (field.open.shown(), field.close.shown());
+            assert_eq!(found, (open.to_owned(), close.to_owned()), "{around:?}");
+            assert_eq!(field.rest.contains_key("content"), around.is_json);
+        }
+    }
+
+    #[test]
+    fn the_value_of_an_attribute_may_be_any() {
+        for (texts, expected) in [
+            (
+                vec![r#"<think budget="512">"#, r#"<think budget="1024">"#],
+                Some((r#"<think budget=""#, r#"">"#)),
+            ),
+            (vec!["<t n=1>", "<t n=21>"], Some(("<t n=", ">"))),
+            // These differ in more than the value of one attribute.
+            (vec!["<t n=1 m=2>", "<t n=3 m=4>"], None),
+            (vec!["<one>", "<two>"], None),
+            (vec![r#"<think budget="512">"#], None),
+        ] {
+            assert_eq!(around_attribute(&owned(&texts)), expected, "{texts:?}");
+        }
+    }
+
+    #[test]
+    fn words_open_texts_where_they_were_seen_to() {
+        let findings = invented::with_calls([""; 4]);
+        for (is_first, behind, expected) in [
+            (true, vec![], r"(?:\A|<assistant>)\s*"),
+            (true, vec!["</t>"], r"(?:\A|<assistant>|(?<=</t>\s*))\s*"),
+            // Where a line break stood before it, `Remark:` amid a line opens nothing.
+            (false, vec!["\n"], r"(?<=\n\s*)\s*"),
+            // No place tells words behind a blank from others.
+            (true, vec![" "], ""),
+        ] {
+            let around = TextBounds {
+                is_first,
+                behind: owned(&behind),
+                ..TextBounds::default()
+            };
+            let found = asked(&findings, &[], |drafter| drafter.before_words(&around));
+            assert_eq!(found, expected, "{behind:?}");
+        }
+    }
+
+    #[test]
+    fn common_signs_close_texts_at_the_beginning_of_a_line() {
+        for (closes, ahead, expected) in [
+            (&["</t>"][..], &[][..], r"</t>"),
+            (&["\n</t>"], &[], r"</t>"),
+            // `if a == b` does not close a thought.
+            (&["\n=="], &[], r"\n\s*=="),
+            (&["=="], &[], "=="),
+            (&[], &[("\n", "A:")], r"\n\s*(?=A:)"),
+            // Nobody writes such a sign by chance, so a line break may be missing.
+            (&[], &[("\n", "¶say")], r"\s*(?=¶say)"),
+            (&[], &[("~~", "A:")], r"~~\s*(?=A:)"),
+            (&[], &[("\n~~\n", "A:")], r"\n~~\s*(?=A:)"),
+            (&[], &[("", "A:")], "(?=A:)"),
+        ] {
+            let around = bounds(&[], closes, ahead);
+            let found = closers(&around, &around.closes);
+            assert_eq!(found, [expected], "{closes:?} {ahead:?}");
+        }
+    }
+
+    #[test]
+    fn a_literal_has_a_marker_and_no_white_space() {
+        for (text, can_be) in [
+            ("<t>", true),
+            ("T: <t>", false),
+            ("<t>\n", false),
+            ("T:", false),
+        ] {
+            assert_eq!(can_be_literal(text), can_be, "{text:?}");
+        }
+    }
+}

@@ -177,3 +177,168 @@ pub(super) fn python_argument(calls: &CallParts<'_>) -> Option<String> {
         )
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::derive::invented;
+
+    const TAGGED: &str = "<call=NAME>«<arg=KEY>RAW</arg>»</call>";
+    const PYTHON: &str = "NAME(«KEY=QUOTED·, »)";
+
+    /// What is said of calls that are written so.
+    fn of<T>(calls: [&str; 4], ask: impl FnOnce(&CallParts<'_>) -> T) -> T {
+        let findings = invented::with_calls(calls);
+        ask(&findings.call_parts().expect("there are calls"))
+    }
+
+    #[test]
+    fn a_call_begins_with_any_marker_that_may_come_first() {
+        for (calls, expected) in [
+            (
+                ["<calls>\n", "<call>ARGUMENTS</call>", "", ""],
+                vec!["<calls>", "<call>"],
+            ),
+            // Of these, the first may be left out.
+            (
+                ["", "<do><with>NAMEARGUMENTS</do>", "", ""],
+                vec!["<do>", "<with>"],
+            ),
+            // What is left behind the first would open anything.
+            (["", "<do><NAME>ARGUMENTS</do>", "", ""], vec!["<do><"]),
+            // Nothing varies in it, so all of it is one text.
+            (["", "<do><with>ARGUMENTS</do>", "", ""], vec!["<do><with>"]),
+            (["[", PYTHON, ", ", "]"], vec![]),
+            (["Calls:\n", PYTHON, ", ", ""], vec!["Calls:"]),
+        ] {
+            assert_eq!(of(calls, call_openers), expected, "{calls:?}");
+        }
+    }
+
+    #[test]
+    fn only_a_marker_is_a_literal_that_opens_calls() {
+        for (call, expected) in [
+            ("<call>ARGUMENTS</call>", Some("<call>")),
+            ("\n@@call@@\nARGUMENTS", Some("@@call@@")),
+            (TAGGED, None),
+            // `toolbox.open()` may stand in an answer, `TOOLBOX` in one about tools.
+            ("toolbox ARGUMENTS", None),
+            ("TOOLBOX ARGUMENTS", None),
+            ("[ARGUMENTS]", None),
+        ] {
+            let found = of(["", call, "", ""], literal_open);
+            assert_eq!(found.as_deref(), expected, "{call}");
+        }
+    }
+
+    #[test]
+    fn tags_that_may_close_themselves_have_a_name_in_them() {
+        for (call, expected) in [
+            (
+                r#"<call name="NAME">ARGUMENTS</call>"#,
+                Some(r#"<call name="NAME""#),
+            ),
+            // The name would take the slash along.
+            ("<call=NAME>ARGUMENTS</call>", None),
+            (
+                r#"<call><n a="NAME">ARGUMENTS</call>"#,
+                Some(r#"<call><n a="NAME""#),
+            ),
+            ("<call>NAME ARGUMENTS</call>", None),
+            (r#"<call id="ID">ARGUMENTS<by>NAME</by>"#, None),
+        ] {
+            let found = of(["", call, "", ""], |calls| {
+                unclosed_tag(calls).map(str::to_owned)
+            });
+            let found = found.map(|tag| tag.replace(NAME_SLOT, "NAME"));
+            assert_eq!(found.as_deref(), expected, "{call}");
+        }
+    }
+
+    #[test]
+    fn some_calls_are_named_behind_their_arguments() {
+        for (call, is_behind) in [
+            ("<call>ARGUMENTS<by>NAME</by>", true),
+            ("<call>NAME ARGUMENTS</call>", false),
+            ("<call>OBJECT</call>", false),
+            ("LIST", false),
+        ] {
+            assert_eq!(of(["", call, "", ""], is_named_behind), is_behind, "{call}");
+        }
+    }
+
+    #[test]
+    fn an_id_begins_behind_the_last_marker() {
+        for (text, expected) in [
+            ("<call>functions.", ("<call>", "functions.")),
+            ("<call>\nfn:", ("<call>\n", "fn:")),
+            ("<call>", ("<call>", "")),
+            ("call ", ("call ", "")),
+        ] {
+            assert_eq!(split_at_id(text), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn calls_of_a_list_may_each_have_a_line() {
+        for (separator, expected) in [
+            (", ", r",\s*"),
+            (",", r",\s*"),
+            ("\n", r"\s*"),
+            ("<sep>", "<sep>"),
+            (" and", r"\s*and"),
+        ] {
+            let found = of(["", PYTHON, separator, ""], between_calls);
+            assert_eq!(found, expected, "{separator:?}");
+        }
+    }
+
+    #[test]
+    fn words_open_calls_before_json_alone() {
+        for (call, expected) in [
+            ("toolbox ARGUMENTS", Some(r"\{")),
+            ("call NAME: ARGUMENTS", Some(r"\{")),
+            ("toolboxLIST", Some(r"\[\s*[\{\]]")),
+            ("<call>ARGUMENTS</call>", None),
+            // No JSON follows these.
+            ("toolbox NAME «KEY=RAW·, »", None),
+            // Nothing is said before this one.
+            ("#ARGUMENTS", None),
+            ("OBJECT", None),
+        ] {
+            assert_eq!(
+                of(["", call, "", ""], json_behind_words),
+                expected,
+                "{call}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_call_of_json_is_told_by_its_first_keys() {
+        let object = r#"\{\s*"name"\s*:\s*"[^"]*"\s*,\s*"arguments"\s*:\s*"#;
+        for (call, expected) in [
+            ("OBJECT", object.to_owned()),
+            ("LIST", format!(r"\[\s*{object}")),
+        ] {
+            let found = of(["", call, "", ""], |calls| {
+                json_call_start(calls, &calls.keys().expect("it has keys"))
+            });
+            assert_eq!(found, expected, "{call}");
+        }
+    }
+
+    #[test]
+    fn a_call_of_python_is_told_by_its_first_key() {
+        for (call, expected) in [
+            (PYTHON, Some(r#"\s*(?:\)|[^\s=(),"']+\s*=)"#)),
+            (TAGGED, None),
+            // Without a bracket it is no Python.
+            ("<call NAME>«KEY=QUOTED·, »", None),
+            ("OBJECT", None),
+        ] {
+            let found = of(["", call, "", ""], python_argument);
+            assert_eq!(found.as_deref(), expected, "{call}");
+        }
+    }
+}

@@ -114,3 +114,146 @@ fn call_of(name: &str, arguments: &str, id: Option<&str>) -> Object {
     call.insert("function", function);
     call
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::derive::draft::drafter::asked;
+    use crate::derive::invented;
+    use crate::derive::options::DeriveOptions;
+    use crate::format::{Entry, Node, Slot};
+    use crate::json;
+
+    /// What the field says beside what opens and closes it, of arguments nothing.
+    fn rest(calls: [&str; 4], ids: bool) -> String {
+        let findings = invented::with_calls(calls);
+        let options = DeriveOptions::default().ids(ids);
+        let field = asked(&findings, &[], |drafter| {
+            let drafter = Drafter {
+                options: &options,
+                ..*drafter
+            };
+            drafter.calls().expect("there are calls")
+        });
+        let mut rest = field.rest;
+        rest.remove("content_args");
+        json::write(&rest.into())
+    }
+
+    #[test]
+    fn a_call_is_made_of_its_content_and_of_what_its_opener_captures() {
+        let named = r#"{"type":"function","function":{"name":"{name}","arguments":"{content}"}}"#;
+        let with_id = r#"{"type":"function","id":"{id}","function":{"name":"{name}","arguments":"{content}"}}"#;
+        for (call, ids, expected) in [
+            (
+                "<call>OBJECT</call>",
+                false,
+                r#"{"repeats":true,"content":"json","transform":{"type":"function","function":"{content}"}}"#
+                    .to_owned(),
+            ),
+            (
+                "<call>NAMEARGUMENTS</call>",
+                false,
+                format!(r#"{{"repeats":true,"content":"json","transform":{named}}}"#),
+            ),
+            (
+                "<call>NAME<id>ID<args>ARGUMENTS</call>",
+                true,
+                format!(r#"{{"repeats":true,"content":"json","transform":{with_id}}}"#),
+            ),
+            (
+                "<call=NAME>«<arg=KEY>RAW</arg>»</call>",
+                false,
+                format!(r#"{{"repeats":true,"content":"xml-inline","transform":{named}}}"#),
+            ),
+            // One list holds all calls of a turn.
+            (
+                "LIST",
+                false,
+                r#"{"content":"json","transform":{"type":"function","function":{"name":"{name}","arguments":"{arguments}"}},"transform_each":true}"#
+                    .to_owned(),
+            ),
+        ] {
+            assert_eq!(rest(["", call, "", ""], ids), expected, "{call}");
+        }
+    }
+
+    #[test]
+    fn an_object_that_is_a_call_already_is_left_as_it_is() {
+        let string = |slot| Node::JsonString(Box::new(Node::Slot(slot)), Dialect::default());
+        let entry = |key: &str, value| Entry {
+            key: key.to_owned(),
+            value,
+        };
+        let function = || {
+            let arguments = Node::Arguments(Dialect::default());
+            let entries = vec![
+                entry("name", string(Slot::Name)),
+                entry("arguments", arguments),
+            ];
+            Node::Object(entries, Dialect::default())
+        };
+        let kind = || entry("type", Node::Constant("function".into()));
+        let whole = vec![kind(), entry("function", function())];
+        let without_type = vec![entry("function", function())];
+        let with_id = vec![
+            kind(),
+            entry("id", string(Slot::Id)),
+            entry("function", function()),
+        ];
+        let call = r#"{"type":"function","function":{"name":"{content.function.name}","arguments":"{content.function.arguments}"}}"#;
+        for (entries, ids, expected) in [
+            (&whole, false, None),
+            (&without_type, false, Some(call)),
+            (&with_id, true, None),
+            // Ids are not asked for, so nothing is left that has one.
+            (&with_id, false, Some(call)),
+        ] {
+            let mut findings = invented::with_calls(["", "OBJECT", "", ""]);
+            let shape = findings.calls.as_mut().expect("there are calls");
+            let object = Node::Object(entries.clone(), Dialect::default());
+            shape.node = Node::Call(Box::new(object));
+            let options = DeriveOptions::default().ids(ids);
+            let found = asked(&findings, &[], |drafter| {
+                let drafter = Drafter {
+                    options: &options,
+                    ..*drafter
+                };
+                let keys = drafter
+                    .calls
+                    .and_then(|calls| calls.keys())
+                    .expect("it has keys");
+                drafter.transform(&keys, "content.")
+            });
+            let found = found.map(|call| json::write(&call.into()));
+            assert_eq!(found.as_deref(), expected);
+        }
+    }
+
+    #[test]
+    fn the_parser_of_json_is_told_of_what_is_no_json() {
+        let quotes = Some(("<q>".to_owned(), "</q>".to_owned()));
+        for (unquoted_keys, string_delimiters, expected) in [
+            (false, None, r#"{"content":"json"}"#),
+            (
+                true,
+                None,
+                r#"{"content":"json","content_args":{"unquoted_keys":true}}"#,
+            ),
+            (
+                true,
+                quotes,
+                r#"{"content":"json","content_args":{"unquoted_keys":true,"string_delims":[["<q>","</q>"]]}}"#,
+            ),
+        ] {
+            let mut field = Object::new();
+            let dialect = Dialect {
+                unquoted_keys,
+                string_delimiters,
+                python_literals: false,
+            };
+            json_content(&mut field, &dialect);
+            assert_eq!(json::write(&field.into()), expected);
+        }
+    }
+}

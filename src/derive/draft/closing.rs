@@ -304,3 +304,161 @@ fn unclear(calls: &CallParts<'_>, close: &str) -> String {
         _ => ignoring_space(close),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::derive::draft::drafter::asked;
+    use crate::derive::invented;
+
+    const PYTHON: &str = "NAME(«KEY=QUOTED·, »)";
+    const HEAD: &str = r#"\{\s*"name"\s*:\s*"[^"]*"\s*,\s*"arguments"\s*:\s*"#;
+
+    #[test]
+    fn a_call_is_closed_by_what_stands_behind_it_or_by_what_follows() {
+        for (calls, expected) in [
+            (
+                ["", "<call>NAMEARGUMENTS</call>", "", ""],
+                r"(?:</call>|<end>)\s*".to_owned(),
+            ),
+            // A call whose `</call>` was left out ends at `</calls>`.
+            (
+                ["<calls>", "<call>NAMEARGUMENTS</call>", "", "</calls>"],
+                r"(?:</calls>|</call>|<end>)\s*".to_owned(),
+            ),
+            (
+                ["", "<call>NAMEARGUMENTS</call>", "<sep>", ""],
+                r"(?:</call>|<end>|<sep>)\s*".to_owned(),
+            ),
+            // A mere bracket may stand in an argument: the end of the turn has to follow, or the next call.
+            (
+                ["[", PYTHON, ", ", "]"],
+                r#"<end>\s*|(?<=\))\s*\]\s*(?=<end>|\Z)|(?<=\))(?=,\s*[^\s("')\]}\[]+\(\s*(?:\)|[^\s=(),"']+\s*=))"#
+                    .to_owned(),
+            ),
+            // Behind it, `</calls>` tells that the bracket is none of an argument.
+            (
+                ["<calls>", PYTHON, "\n", "</calls>"],
+                r#"<end>\s*|(?<=\))\s*</calls>\s*|(?<=\))(?=\s*[^\s("')\]}>]+\(\s*(?:\)|[^\s=(),"']+\s*=))|(?<=\))\s*(?=<calls>)|(?<![ `"'(])(?=<calls>)"#
+                    .to_owned(),
+            ),
+            // A sign behind the bracket of JSON needs nothing behind it.
+            (
+                ["", "<call>NAMEARGUMENTS#", "", ""],
+                r#"<end>\s*|(?<=[}\]])\s*#\s*|#\s*(?=<call>(?:\s*\n\s*)?[^\s{<]+\{)|#\s*(?=<call>)|(?<![ `"'(])(?=<call>)"#
+                    .to_owned(),
+            ),
+            (
+                ["", "OBJECT", "\n", ""],
+                format!(r"<end>\s*|(?<=[}}\])])(?=\s+{HEAD})"),
+            ),
+        ] {
+            let findings = invented::with_calls(calls);
+            let found = asked(&findings, &[], |drafter| {
+                let calls = drafter.calls.expect("there are calls");
+                drafter.close_calls(calls).shown()
+            });
+            assert_eq!(found, expected, "{calls:?}");
+        }
+    }
+
+    #[test]
+    fn a_call_that_is_closed_like_its_arguments_ends_behind_one_of_them() {
+        for (call, expected) in [
+            (
+                "<NAME><in>«<KEY>RAW</KEY>»</NAME>",
+                Some(r"(?<=</[^\s<>]*?>\s*)</[^\s<>]*?>\s*|(?<=<[^\s><]+><in>)</[^\s<>]*?>\s*"),
+            ),
+            // On a line of its own, its indent tells it.
+            (
+                "<NAME>«\n  <KEY>RAW</KEY>»\n</NAME>",
+                Some(r#"(?<=</[^\s<>]*?>\s*|<[^\s>"'()\]}<]+>\n)</[^\s<>]*?>\s*"#),
+            ),
+            ("<NAME>«<arg=KEY>RAW</arg>»</NAME>", None),
+            ("<NAME>ARGUMENTS</NAME>", None),
+        ] {
+            let findings = invented::with_calls(["", call, "", ""]);
+            let found = asked(&findings, &[], |drafter| {
+                drafter.close_of_element(drafter.calls.expect("there are calls"))
+            });
+            assert_eq!(found.as_deref(), expected, "{call}");
+        }
+    }
+
+    #[test]
+    fn the_next_call_closes_one_that_is_not_closed() {
+        for (calls, close, expected) in [
+            // Behind a blank or a quote it is only mentioned.
+            (
+                ["", "<call>NAMEARGUMENTS</call>", "", ""],
+                "</call>",
+                vec![r#"(?<![ `"'(])(?=<call>)"#],
+            ),
+            // But calls may be indented.
+            (
+                ["", "<call>NAMEARGUMENTS</call>", "\n  ", ""],
+                "</call>",
+                vec![r#"(?<![ `"'(])(?=<call>)"#, r"\n  (?=<call>)"],
+            ),
+            (
+                ["", "<call>NAMEARGUMENTS}", ",", ""],
+                "}",
+                vec![
+                    r"\}\s*,\s*(?=<call>)",
+                    r"\}\s*(?=<call>)",
+                    r",\s*(?=<call>)",
+                    r#"(?<![ `"'(])(?=<call>)"#,
+                ],
+            ),
+            (["[", PYTHON, ", ", "]"], ")", vec![]),
+        ] {
+            let findings = invented::with_calls(calls);
+            let found = asked(&findings, &[], |drafter| {
+                drafter.next_openers(drafter.calls.expect("there are calls"), close)
+            });
+            assert_eq!(found, expected, "{calls:?}");
+        }
+    }
+
+    #[test]
+    fn white_space_may_stand_between_the_brackets_of_json_and_a_marker() {
+        for (close, expected) in [
+            ("}</call>", "} </call>"),
+            ("}}\n</call>", "}} </call>"),
+            ("}", "}"),
+            ("</call>", "</call>"),
+        ] {
+            assert_eq!(with_space_behind_bracket(close), expected, "{close:?}");
+        }
+    }
+
+    #[test]
+    fn a_call_is_closed_by_its_first_marker() {
+        for (call, expected) in [
+            ("<call>NAMEARGUMENTS\n</args></call>", "</args>"),
+            ("<call>{\"with\": ARGUMENTS}</call>", "} </call>"),
+            // An argument may be closed by the first alone.
+            ("<NAME>«<KEY>RAW</KEY>»</NAME></call>", "</NAME> </call>"),
+            (PYTHON, ")"),
+        ] {
+            let findings = invented::with_calls(["", call, "", ""]);
+            let calls = findings.call_parts().expect("there are calls");
+            let found = own_close(&calls).replace(markers::NAME_SLOT, "NAME");
+            assert_eq!(found, expected, "{call}");
+        }
+    }
+
+    #[test]
+    fn a_sign_closes_json_behind_its_bracket() {
+        for (call, close, is_behind) in [
+            ("<call>NAMEARGUMENTS#", "#", true),
+            ("<call>NAMEARGUMENTS}", "}", false),
+            ("<call>NAMEARGUMENTS,", ",", false),
+            ("<call=NAME>«<arg=KEY>RAW</arg>»#", "#", false),
+        ] {
+            let findings = invented::with_calls(["", call, "", ""]);
+            let calls = findings.call_parts().expect("there are calls");
+            assert_eq!(closes_behind_bracket(&calls, close), is_behind, "{call}");
+        }
+    }
+}

@@ -272,3 +272,192 @@ fn texts_around_calls<'a>(calls: &'a CallParts<'_>) -> [&'a str; 6] {
 fn is_never_prose(text: &str) -> bool {
     unlikely_in_prose(text) && !markers::reads_like_prose(text)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::derive::choices::Choices;
+    use crate::derive::draft::drafter::asked;
+    use crate::derive::invented;
+
+    #[test]
+    fn a_text_ends_at_what_belongs_to_none() {
+        let marked = &[Choice::ContentMarked][..];
+        let none = [""; 2];
+        for (reasoning, content, calls, chosen, open, close) in [
+            (
+                none,
+                none,
+                [""; 4],
+                &[][..],
+                "",
+                r"(?:<assistant>|<end>)\s*",
+            ),
+            // In `</t>Yes.` it is no part of the answer.
+            (
+                ["<t>", "</t>"],
+                none,
+                [""; 4],
+                &[],
+                "",
+                r"(?:<assistant>|<end>|</t>)\s*",
+            ),
+            (
+                ["Thought:", "So:"],
+                none,
+                [""; 4],
+                &[],
+                "",
+                r"(?:<assistant>|<end>)\s*",
+            ),
+            (
+                none,
+                ["<say>", "</say>"],
+                [""; 4],
+                &[],
+                "",
+                r"(?:<assistant>|</say>|<end>|<say>)\s*",
+            ),
+            (
+                none,
+                ["<say>", "</say>"],
+                [""; 4],
+                marked,
+                "<say>",
+                "</say>|<end>",
+            ),
+            (none, ["Answer:", ""], [""; 4], marked, "Answer:", "<end>"),
+            // So short a word may as well be said.
+            (none, ["A:", ""], [""; 4], marked, r"\A\s*A:", "<end>"),
+            // Skipped with the text, `<call>` would be gone when the call should open.
+            (
+                none,
+                none,
+                ["<calls>", "<call>OBJECT</call>", "", "</calls>"],
+                &[],
+                "",
+                r"(?:<assistant>|</calls>|<calls>|</call>|<end>)\s*",
+            ),
+            (
+                none,
+                none,
+                ["", "<do><with>NAMEARGUMENTS</with></do>", "", ""],
+                &[],
+                "",
+                r"(?:<assistant>|</with>|<end>|</do>|<do>)\s*",
+            ),
+            // Nor is what opens it skipped where it closes thoughts.
+            (
+                ["<t>", "<call>"],
+                none,
+                ["", "<call>OBJECT</call>", "", ""],
+                &[],
+                "",
+                r"(?:<assistant>|</call>|<end>)\s*",
+            ),
+            // `---` separates calls behind `</call>`, and is a rule in an answer.
+            (
+                none,
+                none,
+                ["", "<call>OBJECT</call>", "\n---\n", ""],
+                &[],
+                "",
+                r"(?:<assistant>|</call>|<end>)\s*|(?<=</call>\s*)---\s*",
+            ),
+            // A line that goes on is a sentence with these words in it.
+            (
+                none,
+                none,
+                ["", "<call>OBJECT</call>", "\nJob is out\n", ""],
+                &[],
+                "",
+                r"(?:<assistant>|</call>|<end>)\s*|(?:\A|\n|(?<=\n))\s*Job\s*is\s*out[ \t]*(?![\w \t])\s*",
+            ),
+        ] {
+            let findings = invented::findings(reasoning, content, calls);
+            let field = asked(&findings, chosen, |drafter| drafter.content());
+            let found = (field.open.shown(), field.close.shown());
+            assert_eq!(
+                found,
+                (open.to_owned(), close.to_owned()),
+                "{content:?} {calls:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn words_are_dropped_where_texts_begin() {
+        let findings = invented::findings(["<t>", "</t>"], [""; 2], [""; 4]);
+        for (dropped, expected) in [
+            (
+                vec!["Answer:"],
+                r"(?:<assistant>|<end>|</t>)\s*|(?:\A|<assistant>|(?<=</t>\s*))\s*Answer:\s*",
+            ),
+            // A marker is none of the text wherever it stands.
+            (vec!["<say>"], r"(?:<assistant>|<end>|<say>|</t>)\s*"),
+        ] {
+            let dropped = dropped.into_iter().map(str::to_owned).collect();
+            let choices = Choices::default().with_dropped(dropped);
+            let found = asked(&findings, &[], |drafter| {
+                let drafter = Drafter {
+                    choices: &choices,
+                    ..*drafter
+                };
+                drafter.content().close.shown()
+            });
+            assert_eq!(found, expected);
+        }
+    }
+
+    #[test]
+    fn the_next_header_is_known_behind_the_end_of_a_turn() {
+        for (next, expected) in [
+            ("\n## Keeper", Some(r"(?<=<end>\n)##\s*Keeper\s*")),
+            ("<user>", None),
+        ] {
+            let mut findings = invented::with_calls([""; 4]);
+            findings.turn.next_header = Some(next.to_owned());
+            let found = asked(&findings, &[], |drafter| drafter.next_header());
+            assert_eq!(found.as_deref(), expected, "{next:?}");
+        }
+    }
+
+    #[test]
+    fn a_marker_that_names_what_follows_may_open_texts_by_other_names() {
+        for (open, call, expected) in [
+            (
+                "<|go|>say<|x|>",
+                "<|go|>to<|x|>NAMEARGUMENTS",
+                vec!["<|go|>to<|x|>"],
+            ),
+            ("<|go|>say<|x|>", "<|on|>to<|x|>NAMEARGUMENTS", vec![]),
+            ("<|go|>say", "<|go|>to<|x|>NAMEARGUMENTS", vec![]),
+            ("<say>", "<|go|>to<|x|>NAMEARGUMENTS", vec![]),
+        ] {
+            let findings = invented::with_calls(["", call, "", ""]);
+            let found = asked(&findings, &[], |drafter| drafter.sibling_openers(open));
+            assert_eq!(found, expected, "{open}");
+        }
+    }
+
+    #[test]
+    fn a_thought_that_nothing_closes_is_none() {
+        for (open, expected) in [
+            ("<t>", vec![Delimiter::IgnoringSpace("<t>".to_owned())]),
+            (
+                "Thought:",
+                vec![Delimiter::Expression(
+                    r"(?:\A|<assistant>|(?<=</t>\s*))\s*Thought:\s*".to_owned(),
+                )],
+            ),
+            ("", vec![]),
+        ] {
+            let findings = invented::findings([open, "</t>"], [""; 2], [""; 4]);
+            assert_eq!(
+                asked(&findings, &[], |drafter| drafter.unclosed_thoughts()),
+                expected,
+                "{open}"
+            );
+        }
+    }
+}

@@ -76,3 +76,79 @@ pub(super) fn push_markers(into: &mut Vec<String>, text: &str) {
 pub(super) fn texts(texts: &[String]) -> Vec<Value> {
     texts.iter().map(|text| text.as_str().into()).collect()
 }
+
+/// What a drafter of a format answers, with other answers to these choices than the plainest.
+#[cfg(test)]
+pub(super) fn asked<T>(
+    findings: &Findings,
+    chosen: &[Choice],
+    ask: impl FnOnce(&Drafter<'_>) -> T,
+) -> T {
+    let choices = chosen.iter();
+    let choices = choices.fold(Choices::default(), |all, one| all.with(*one, 1));
+    ask(&Drafter {
+        findings,
+        around: None,
+        calls: findings.call_parts().as_ref(),
+        choices: &choices,
+        options: &DeriveOptions::default(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::derive::invented;
+
+    #[test]
+    fn signs_that_answers_have_end_no_turn() {
+        for (end, answer_marker, expected, of_texts) in [
+            (" <end>\n", None, vec!["<end>"], vec!["<end>"]),
+            ("END", None, vec!["END"], vec!["END"]),
+            ("\n", None, vec![], vec![]),
+            ("#", None, vec![], vec![]),
+            // Nobody types a control character.
+            ("\u{4}", None, vec!["\u{4}"], vec!["\u{4}"]),
+            // What a tool's answer begins with ends no text, unless nothing else does.
+            (
+                "<end>",
+                Some("<tool>"),
+                vec!["<end>", "<tool>"],
+                vec!["<end>"],
+            ),
+            ("\n", Some("<tool>"), vec!["<tool>"], vec!["<tool>"]),
+        ] {
+            let mut findings = invented::with_calls([""; 4]);
+            findings.turn.ends = vec![end.to_owned()];
+            findings.turn.answer_marker = answer_marker.map(str::to_owned);
+            asked(&findings, &[], |drafter| {
+                assert_eq!(drafter.turn_ends(), expected, "{end:?}");
+                assert_eq!(drafter.text_ends(), of_texts, "{end:?}");
+            });
+        }
+    }
+
+    #[test]
+    fn markers_are_taken_apart_and_words_are_not() {
+        for (text, expected) in [
+            ("<a>\n<b>", vec!["<a>", "<b>"]),
+            ("\nCalls: <a>", vec!["Calls: <a>"]),
+            ("}", vec![]),
+            ("\n", vec![]),
+        ] {
+            let mut into = Vec::new();
+            push_markers(&mut into, text);
+            assert_eq!(into, expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn white_space_goes_along_unless_texts_have_markers_of_their_own() {
+        let findings = invented::with_calls([""; 4]);
+        for (chosen, takes_space) in [(&[][..], true), (&[Choice::ContentMarked], false)] {
+            let closers = |drafter: &Drafter<'_>| drafter.closers(&["</t>".to_owned()], Vec::new());
+            let found = asked(&findings, chosen, closers);
+            assert_eq!(found.takes_space, takes_space, "{chosen:?}");
+        }
+    }
+}

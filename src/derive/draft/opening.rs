@@ -243,3 +243,139 @@ fn with_optional_lead(text: &str, own: &str) -> Option<String> {
     let rest = own.strip_prefix(lead.as_str())?;
     Some(format!("(?:{lead})?{rest}"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::derive::draft::drafter::asked;
+    use crate::derive::invented;
+
+    const PYTHON: &str = "NAME(«KEY=QUOTED·, »)";
+    const HEAD: &str = r#"\{\s*"name"\s*:\s*"[^"]*"\s*,\s*"arguments"\s*:\s*"#;
+
+    #[test]
+    fn a_call_is_opened_by_what_can_be_told_from_a_text() {
+        let anywhere = &[Choice::CallsAnywhere][..];
+        let closing = &[Choice::TagClosesItself][..];
+        for (calls, chosen, expected) in [
+            // Of two markers, the first may be missing.
+            (
+                ["", "<do><with>NAMEARGUMENTS</do>", "", ""],
+                &[][..],
+                vec![r"<with>(?:\s*\n\s*)?(?P<name>[^\s{<]+)".to_owned()],
+            ),
+            (
+                ["[", "<call>NAMEARGUMENTS</call>", ", ", "]"],
+                &[],
+                vec![r"(?:\[\s*)?<call>(?:\s*\n\s*)?(?P<name>[^\s{<]+)".to_owned()],
+            ),
+            // `toolbox` opens a call before a bracket alone.
+            (
+                ["", "toolbox NAME\nARGUMENTS", "", ""],
+                &[],
+                vec![r"toolbox\s*(?P<name>[^\s{<]+)\s*(?=\{)".to_owned()],
+            ),
+            (
+                ["", r#"<call name="NAME">ARGUMENTS</call>"#, "", ""],
+                closing,
+                vec![r#"<call\s*name="(?P<name>[^\s"]+)"(?:>|(?=\s*/>))"#.to_owned()],
+            ),
+            // A bracket of a list has a call behind it that has a key.
+            (
+                ["[", PYTHON, ", ", "]"],
+                &[],
+                vec![
+                    r#"(?:\[\s*|(?<=\)),\s*)(?P<name>[^\s("')\]}\[]+)\((?=\s*(?:\)|[^\s=(),"']+\s*=))(?<=\[.*?)"#
+                        .to_owned(),
+                ],
+            ),
+            // Code in an answer, at which a fence stands, is no call.
+            (
+                ["", "{\"name\": \"NAME\", \"arguments\": ARGUMENTS}", "\n", ""],
+                anywhere,
+                vec![
+                    r#"(?<!```\w+\s*)(?:<\|\w+\|>\s*)?\{\s*"name":\s*"(?P<name>[^\s"'()\]}]+)",\s*"arguments":\s*(?=\{)"#
+                        .to_owned(),
+                ],
+            ),
+            // Calls follow each other in one list, which is opened once.
+            (
+                ["", "LIST", "", ""],
+                &[],
+                vec![format!(r"\A\s*(?=\[\s*{HEAD})")],
+            ),
+        ] {
+            let findings = invented::with_calls(calls);
+            let found = asked(&findings, chosen, |drafter| {
+                drafter.open_patterns(drafter.calls.expect("there are calls"))
+            });
+            assert_eq!(found, expected, "{calls:?}");
+        }
+    }
+
+    #[test]
+    fn a_name_behind_arguments_is_looked_for_from_their_beginning() {
+        let findings = invented::with_calls(["", "<call>ARGUMENTS<by>NAME</by>", "", ""]);
+        let found = asked(&findings, &[], |drafter| {
+            drafter.open_before_name(drafter.calls.expect("there are calls"))
+        });
+        // A text in the arguments may look like what stands around the name, but not with their last brace before it.
+        assert_eq!(found, r"<call>(?=.*?\}\s*<by>\s*(?P<name>[^\s<]+)\s*</by>)");
+    }
+
+    #[test]
+    fn calls_begin_anywhere_only_with_more_than_a_sign() {
+        for (calls, expected) in [
+            (["", "OBJECT", "\n", ""], true),
+            (["", "run NAME ARGUMENTS", "\n", ""], true),
+            (["", "run NAME «--KEY RAW· »;", "\n", ""], true),
+            // `run(x=1)` stands in many an answer about code.
+            (["", PYTHON, "\n", ""], false),
+            (["", "NAME ARGUMENTS", "\n", ""], false),
+            (["[", "OBJECT", ", ", "]"], false),
+        ] {
+            let findings = invented::with_calls(calls);
+            for (chosen, expected) in [(&[][..], false), (&[Choice::CallsAnywhere], expected)] {
+                let found = asked(&findings, chosen, |drafter| {
+                    drafter.begins_anywhere(drafter.calls.expect("there are calls"))
+                });
+                assert_eq!(found, expected, "{calls:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_others_begin_with_opens_a_call_only_where_none_of_them_stands() {
+        for (content, call, expected) in [
+            // `<end>` and `</call>` begin and end alike.
+            ("", "<NAME>ARGUMENTS</call>", r"(?<!(?:<end>|</call>)\s*)"),
+            ("<say>", "<NAME>ARGUMENTS", r"(?<!(?:<say>|<end>)\s*)"),
+            // A sign on both sides is a marker of its own.
+            ("@say@", "@NAME@ARGUMENTS</call>", ""),
+            ("", "call NAMEARGUMENTS", ""),
+        ] {
+            let findings = invented::findings([""; 2], [content, ""], ["", call, "", ""]);
+            let found = asked(&findings, &[], |drafter| {
+                let calls = drafter.calls.expect("there are calls");
+                drafter.not_another_marker(calls, &calls.open)
+            });
+            assert_eq!(found, expected, "{call}");
+        }
+    }
+
+    #[test]
+    fn a_first_marker_may_be_left_out_where_another_one_follows() {
+        for (text, own, expected) in [
+            ("<do><with>", "<do><with>a+", Some("(?:<do>)?<with>a+")),
+            (
+                "<do>\n<with>",
+                r"<do>\s*<with>a+",
+                Some(r"(?:<do>)?\s*<with>a+"),
+            ),
+            ("<do>", "<do>a+", None),
+            ("do <with>", "do <with>a+", None),
+        ] {
+            assert_eq!(with_optional_lead(text, own).as_deref(), expected, "{text}");
+        }
+    }
+}

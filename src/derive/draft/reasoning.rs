@@ -134,3 +134,126 @@ impl Drafter<'_> {
         format!("(?<!{})(?={openers})", before.join("|"))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::derive::draft::drafter::asked;
+    use crate::derive::invented;
+
+    const CALLS: [&str; 4] = ["", "<call>NAMEARGUMENTS</call>", "", ""];
+
+    #[test]
+    fn a_thought_stands_between_what_opens_and_closes_it() {
+        for (reasoning, calls, open, close) in [
+            (["<t>\n", "\n</t>\n\n"], CALLS, "<t>", r"</t>\s*"),
+            // An answer may have the same words in it.
+            (
+                ["Thought:", "<so>"],
+                CALLS,
+                r"(?:\A|<assistant>)\s*Thought:",
+                r"<so>\s*",
+            ),
+            // Only what closes it shows that there is one.
+            (["", "</t>"], CALLS, r"\A(?=.*?</t>)", r"</t>\s*"),
+            // Nothing ends it but what opens the next part.
+            (["<t>", ""], CALLS, "<t>", r"<end>\s*|(?=<call>)"),
+            (["<t>", ""], [""; 4], "<t>", r"<end>\s*"),
+        ] {
+            let findings = invented::findings(reasoning, [""; 2], calls);
+            let field = asked(&findings, &[], |drafter| drafter.thinking()).expect("it thinks");
+            let found = (field.open.shown(), field.close.shown());
+            assert_eq!(found, (open.to_owned(), close.to_owned()), "{reasoning:?}");
+        }
+        assert!(
+            asked(&invented::with_calls(CALLS), &[], |drafter| drafter
+                .thinking())
+            .is_none()
+        );
+    }
+
+    #[test]
+    fn a_thought_may_be_opened_at_the_start_or_where_it_is_closed() {
+        for (reasoning, calls, others, looking) in [
+            (
+                ["<t>", "</t>"],
+                CALLS,
+                vec!["<t>", r"\A\s*<t>"],
+                Some(r"<t>\s*(?=.*?</t>)"),
+            ),
+            // Amid an answer, words open nothing.
+            (
+                ["Thought:", "</t>"],
+                CALLS,
+                vec![],
+                Some(r"Thought:\s*(?=.*?</t>)"),
+            ),
+            (
+                ["", "</t>"],
+                CALLS,
+                vec![],
+                Some(r"\A(?!\s*<call>)(?=.*?(?:</t>|<call>))"),
+            ),
+            // Without calls, the draft goes by the closer already.
+            (["", "</t>"], [""; 4], vec![], None),
+            (["<t>", ""], CALLS, vec!["<t>", r"\A\s*<t>"], None),
+        ] {
+            let findings = invented::findings(reasoning, [""; 2], calls);
+            let shape = findings.reasoning.as_ref().expect("it thinks");
+            asked(&findings, &[], |drafter| {
+                let found = drafter.other_opens_of_thinking(shape);
+                let found: Vec<String> = found.iter().map(Delimiter::expression).collect();
+                assert_eq!(found, others, "{reasoning:?}");
+                let found = drafter.looking_opens_of_thinking(shape);
+                let found = found.map(|one| one.expression());
+                assert_eq!(found.as_deref(), looking, "{reasoning:?}");
+            });
+        }
+    }
+
+    #[test]
+    fn what_opens_the_next_part_closes_a_thought_unless_it_is_mentioned() {
+        for (content, calls, expected) in [
+            (["", ""], [""; 4], vec!["<end>"]),
+            (
+                ["", ""],
+                CALLS,
+                vec!["<end>", r#"(?<![ `"'(]|</call>)(?=<call>)"#],
+            ),
+            // Behind `<do>`, `<with>` is the rest of what opens the call.
+            (
+                ["", ""],
+                ["", "<do><with>NAMEARGUMENTS</do>", "", ""],
+                vec!["<end>", r#"(?<![ `"'(]|<do>|</do>)(?=(?:<do>|<with>))"#],
+            ),
+            (
+                ["<say>", "</say>"],
+                [""; 4],
+                vec!["<end>", r#"(?<![ `"'(])(?=<say>)"#],
+            ),
+            // What says that something ends opens no text.
+            (["<end_of_thought>", ""], [""; 4], vec!["<end>"]),
+        ] {
+            let findings = invented::findings(["<t>", "</t>"], content, calls);
+            let found = asked(&findings, &[], |drafter| drafter.other_closes_of_thinking());
+            let found: Vec<String> = found.iter().map(Delimiter::expression).collect();
+            assert_eq!(found, expected, "{content:?} {calls:?}");
+        }
+    }
+
+    #[test]
+    fn a_header_of_words_is_no_start_of_a_turn() {
+        for (header, expected) in [
+            ("\n<assistant>\n", vec![r"\A", "<assistant>"]),
+            ("Assistant:", vec![r"\A"]),
+        ] {
+            let mut findings = invented::with_calls([""; 4]);
+            findings.turn.headers = vec![header.to_owned()];
+            assert_eq!(
+                asked(&findings, &[], |drafter| drafter.turn_starts()),
+                expected,
+                "{header:?}"
+            );
+        }
+    }
+}

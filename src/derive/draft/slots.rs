@@ -284,3 +284,154 @@ fn with_space(pattern: String) -> String {
         None => pattern,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::derive::draft::drafter::asked;
+    use crate::derive::invented;
+    use crate::derive::options::DeriveOptions;
+
+    #[test]
+    fn a_row_of_texts_and_slots_is_an_expression() {
+        let loose = &[Choice::LooseHeader][..];
+        for (calls, chosen, expected) in [
+            // A name behind a blank is a word: `The <call> tag opens calls.`
+            (
+                ["", "<call>NAMEARGUMENTS</call>", "", ""],
+                &[][..],
+                r"<call>(?:\s*\n\s*)?(?P<name>[^\s{<]+)",
+            ),
+            (
+                ["", "<call>NAME<args>ARGUMENTS</call>", "", ""],
+                &[],
+                r"<call>\s*(?P<name>[^\s<]+)\s*<args>",
+            ),
+            (
+                ["", "<call=NAME>ARGUMENTS</call>", "", ""],
+                &[],
+                r"<call=(?P<name>[^\s>]+)>",
+            ),
+            (
+                ["", "call NAME\nARGUMENTS", "", ""],
+                &[],
+                r"call\s*(?P<name>[^\s{<]+)\s*",
+            ),
+            (
+                ["", "<call NAME>ARGUMENTS</call>", "", ""],
+                &[],
+                r"<call\s*(?P<name>[^\s>]+)>",
+            ),
+            // Without its blank, `<calls>` would be a call named `s`.
+            (
+                ["<calls>", "<call NAME>ARGUMENTS</call>", "", "</calls>"],
+                &[],
+                r"<call\s+(?P<name>[^\s>]+)>",
+            ),
+            (
+                ["", "<c>NAME<to><args>ARGUMENTS</c>", "", ""],
+                &[],
+                r"<c>\s*(?P<name>[^\s<]+)\s*<to><args>",
+            ),
+            (
+                ["", "<c>NAME<to><args>ARGUMENTS</c>", "", ""],
+                loose,
+                r"<c>\s*(?P<name>[^\s<]+)\s*[^{]*?<args>",
+            ),
+            // A name is no part of what stands in brackets and quotes before it.
+            (
+                ["[", "NAME(«KEY=QUOTED·, »)", ", ", "]"],
+                &[],
+                r#"(?P<name>[^\s("')\]}\[]+)\("#,
+            ),
+            // The body follows at once: a name holds no sign that opens it.
+            (
+                ["", "<call>NAME«@KEY: RAW·\n»</call>", "", ""],
+                &[],
+                r"<call>(?:\s*\n\s*)?(?P<name>[^\s@<]+)",
+            ),
+        ] {
+            let findings = invented::with_calls(calls);
+            let found = asked(&findings, chosen, |drafter| {
+                drafter.slots_pattern(&drafter.calls.expect("there are calls").open, true)
+            });
+            assert_eq!(found, expected, "{calls:?}");
+        }
+    }
+
+    #[test]
+    fn ids_are_captured_or_may_be_left_out() {
+        for (call, ids, named, expected) in [
+            (
+                "<c>NAME<id>ID<args>ARGUMENTS</c>",
+                false,
+                true,
+                r"<c>\s*(?P<name>[^\s<]+)(?:\s*<id>[^\s<]*)?\s*<args>",
+            ),
+            (
+                "<c>NAME<id>ID<args>ARGUMENTS</c>",
+                true,
+                true,
+                r"<c>\s*(?P<name>[^\s<]+)\s*<id>(?P<id>[^\s<]*)\s*<args>",
+            ),
+            (
+                "<c>NAME<id>ID<args>ARGUMENTS</c>",
+                true,
+                false,
+                r"<c>\s*[^\s<]+\s*<id>[^\s<]*\s*<args>",
+            ),
+            // Nothing but a sign stands before this one, which has to be there.
+            (
+                "<c>NAME#ID<args>ARGUMENTS</c>",
+                false,
+                true,
+                r"<c>(?:\s*\n\s*)?(?P<name>[^\s#]+)#[^\s<]*\s*<args>",
+            ),
+            // The name goes up to the last of its signs: `a:b` in `a:b:0`.
+            (
+                "<c>NAME:INDEX<args>ARGUMENTS</c>",
+                false,
+                true,
+                r"<c>(?:\s*\n\s*)?(?P<name>[^\s<]+):\d+\s*<args>",
+            ),
+            (
+                "<c>NAME:INDEX<args>ARGUMENTS</c>",
+                true,
+                true,
+                r"<c>(?P<id>(?P<name>[^\s<]+):\d+)\s*<args>",
+            ),
+            (
+                "<c>fn.NAME:INDEX<args>ARGUMENTS</c>",
+                true,
+                true,
+                r"<c>(?P<id>fn\.(?P<name>[^\s<]+):\d+)\s*<args>",
+            ),
+        ] {
+            let findings = invented::with_calls(["", call, "", ""]);
+            let options = DeriveOptions::default().ids(ids);
+            let found = asked(&findings, &[], |drafter| {
+                let drafter = Drafter {
+                    options: &options,
+                    ..*drafter
+                };
+                let calls = drafter.calls.expect("there are calls");
+                assert_eq!(drafter.captures_id(calls), ids, "{call}");
+                drafter.slots_pattern(&calls.open, named)
+            });
+            assert_eq!(found, expected, "{call}");
+        }
+    }
+
+    #[test]
+    fn json_may_have_white_space_behind_markers_and_before_keys() {
+        for (text, expected) in [
+            ("<call>{\"name\"", "<call> { \"name\""),
+            ("<call>[{\"name\"", "<call> [{ \"name\""),
+            ("{\"a\"", "{ \"a\""),
+            // Behind words, nothing shows that JSON begins.
+            ("call{", "call{"),
+        ] {
+            assert_eq!(json_spaced(text), expected, "{text}");
+        }
+    }
+}

@@ -409,3 +409,191 @@ fn distinct(mut delimiters: Vec<Delimiter>) -> Vec<Delimiter> {
     });
     delimiters
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::derive::delimiter::FieldDraft;
+    use crate::derive::draft::drafter::asked;
+    use crate::derive::invented;
+    use crate::value::Object;
+
+    fn exact(text: &str) -> Delimiter {
+        Delimiter::Exact(text.to_owned())
+    }
+
+    fn spaced(text: &str) -> Delimiter {
+        Delimiter::IgnoringSpace(text.to_owned())
+    }
+
+    /// A draft of calls and what is left over, which are closed by these.
+    fn draft(calls: Vec<Delimiter>, content: Vec<Delimiter>) -> Draft {
+        let mut fields = [FieldDraft::new("tool_calls"), FieldDraft::new("content")];
+        fields[0].open.alternatives = vec![exact("<call>")];
+        fields[0].close.alternatives = calls;
+        fields[1].close.alternatives = content;
+        Draft {
+            head: Object::new(),
+            fields: fields.to_vec(),
+        }
+    }
+
+    fn variants() -> Variants {
+        Variants {
+            fields: vec![FieldVariants {
+                name: "tool_calls".to_owned(),
+                opens: vec![exact("<call>"), exact("<do><call>")],
+                closes: vec![exact("</call>")],
+                also_closes: vec![exact("<call>")],
+                ..FieldVariants::default()
+            }],
+            ends: vec![exact("<end>"), exact("<stop>")],
+            spaced: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn each_field_keeps_what_the_format_closes_it_with() {
+        let (own, next) = (|| exact("</call>"), || exact("<call>"));
+        let ends = || vec![exact("<end>"), exact("<stop>")];
+        for (calls, content, spaced, expected) in [
+            (vec![own(), next()], ends(), false, true),
+            // `</call>` has to close a call, whatever else does.
+            (vec![next()], ends(), false, false),
+            // Nobody speaks of what ends a turn.
+            (vec![own()], vec![exact("<end>"), own()], false, false),
+            // White space behind a call would be a text.
+            (vec![own()], ends(), true, false),
+        ] {
+            let draft = draft(calls, content);
+            let mut variants = variants();
+            variants
+                .spaced
+                .extend(spaced.then(|| "tool_calls".to_owned()));
+            assert_eq!(variants.are_kept(&draft), expected, "{draft:?}");
+        }
+    }
+
+    #[test]
+    fn the_plainest_drafts_have_one_way_of_each() {
+        let whole = variants().whole(&draft(vec![exact("</call>")], vec![exact("<end>")]));
+        let closes = &whole.fields[0].close.alternatives;
+        assert_eq!(closes, &[exact("</call>"), exact("<call>")]);
+        let given = draft(
+            vec![exact("</call>"), exact("<call>")],
+            vec![exact("<end>"), exact("</call>")],
+        );
+        let plain = variants().plain(&given);
+        let found: Vec<_> = plain
+            .iter()
+            .map(|draft| {
+                let [calls, content] = &draft.fields[..] else {
+                    panic!("there are two fields");
+                };
+                (
+                    calls.open.shown(),
+                    calls.close.shown(),
+                    content.close.shown(),
+                )
+            })
+            .collect();
+        let of = |open: &str| {
+            (
+                open.to_owned(),
+                "</call>".to_owned(),
+                "<end>|<stop>".to_owned(),
+            )
+        };
+        assert_eq!(found, [of("<call>"), of("<do><call>")]);
+    }
+
+    #[test]
+    fn a_call_is_closed_with_more_and_with_less_of_what_stands_behind_it() {
+        for (call, section, expected) in [
+            ("<call>NAMEARGUMENTS</call>", "", vec![spaced("</call>")]),
+            (
+                "<call>NAMEARGUMENTS</call>",
+                "\n</calls>",
+                vec![spaced("</call>"), spaced("</call> </calls>")],
+            ),
+            // Either may stand alone where the other was left out.
+            (
+                "<call>NAMEARGUMENTS</args></call>",
+                "",
+                vec![
+                    spaced("</args> </call>"),
+                    spaced("</args>"),
+                    spaced("</call>"),
+                ],
+            ),
+            ("<call>NAMEARGUMENTS}</call>", "", vec![]),
+            ("<call>NAMEARGUMENTS</NAME>", "", vec![]),
+            ("<call>NAMEARGUMENTS;", "", vec![]),
+        ] {
+            let findings = invented::with_calls(["", call, "", section]);
+            let calls = findings.call_parts().expect("there are calls");
+            assert_eq!(call_closes(&calls), expected, "{call}");
+        }
+    }
+
+    #[test]
+    fn behind_a_real_opener_stands_what_it_opens() {
+        for (call, expected) in [
+            ("<call>NAMEARGUMENTS</call>", Some(r"(?=\{)")),
+            ("LIST", Some(r"(?=\[)")),
+            (
+                "<call=NAME>«<arg=KEY>RAW</arg>»</call>",
+                Some("(?=<arg=|</call>)"),
+            ),
+            // A sign is known by what stands behind the key.
+            (
+                "<call=NAME>«@KEY: RAW·\n»</call>",
+                Some(r"(?=@[^\s:]+:|</call>)"),
+            ),
+            // With nothing clear to look for, any word would do.
+            ("<call=NAME>«KEY RAW·\n»</call>", None),
+            ("<call=NAME>«<arg=KEY>RAW</arg>»}", None),
+        ] {
+            let findings = invented::with_calls(["", call, "", ""]);
+            let found = asked(&findings, &[], |drafter| {
+                drafter.follows_opener(drafter.calls.expect("there are calls"))
+            });
+            assert_eq!(found.as_deref(), expected, "{call}");
+        }
+    }
+
+    #[test]
+    fn an_opener_may_have_more_before_it_and_no_quotes_in_its_name() {
+        let findings =
+            invented::with_calls(["<calls>", "<do><with>NAMEARGUMENTS</do>", "", "</calls>"]);
+        let own = Delimiter::Expression("<with>(?P<name>[^<]+)".to_owned());
+        let found = asked(&findings, &[], |drafter| {
+            drafter.call_opens(drafter.calls.expect("there are calls"), &own)
+        });
+        let found: Vec<String> = found.iter().map(Delimiter::expression).collect();
+        assert_eq!(found[0], own.expression());
+        for (expected, is_there) in [
+            (r"<do>\s*<with>(?P<name>[^<]+)", true),
+            (r"(?:<do>\s*)?<with>(?P<name>[^<]+)", true),
+            (r"(?:<calls>\s*)?<do>\s*<with>(?P<name>[^<]+)", true),
+            // In inline code and between quotes, no name stands behind a marker.
+            (r#"<with>(?P<name>[^`"'<]+)"#, true),
+            (r"<with>(?P<name>[^<]+)\s*(?=\{)", true),
+            // It stands before the first of several calls only.
+            (r"<calls>\s*<with>(?P<name>[^<]+)", false),
+        ] {
+            assert_eq!(
+                found.iter().any(|one| one == expected),
+                is_there,
+                "{expected}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_matches_the_same_is_there_once() {
+        let all = vec![exact("<a>"), spaced("<a>"), spaced("<a>\n"), exact("<b>")];
+        let expected = [exact("<a>"), spaced("<a>\n"), exact("<b>")];
+        assert_eq!(distinct(all), expected);
+    }
+}
