@@ -198,7 +198,7 @@ fn leave_turn_end_out(calls: &mut CallParts<'_>, ends: &[String]) {
         .map(|end| end.trim())
         .filter(|end| !end.is_empty());
     let own = ends.find_map(|end| text.strip_prefix(end));
-    // A mere sign that ends turns, as `#`, may still be a part of what opens a call, as `#call`.
+    // With a mere sign that ends turns, as `#`, a short word may still open a call, as `#do`.
     if let Some(own) = own.filter(|own| unlikely_in_prose(own)) {
         let rest = &calls.open[calls.first_text().len() - own.len()..];
         calls.open = rest.trim_start().to_owned();

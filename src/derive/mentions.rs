@@ -359,6 +359,12 @@ mod tests {
                 invented::with_calls(["", "<do>NAME<with>ARGUMENTS</do>", "", ""]),
                 vec!["<do>", "<with>", "</do>", "<do>read_tide<with>"],
             ),
+            // So may what opens a list of them.
+            (
+                invented::with_calls(["<calls>", "LIST", "", "</calls>"]),
+                vec!["<calls>", "</calls>", "<calls>["],
+            ),
+            (invented::with_calls(["", "LIST", "", ""]), vec![]),
             (invented::with_calls(["", "OBJECT", "", ""]), vec![]),
         ] {
             assert_eq!(mentionable(&findings), expected);

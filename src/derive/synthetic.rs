@@ -154,4 +154,34 @@ mod tests {
             assert_eq!(found, expected, "{call}");
         }
     }
+
+    #[test]
+    fn thoughts_are_made_up_where_the_prompt_lets_a_model_think() {
+        let findings = invented::findings(["<t>", "</t>"], [""; 2], [""; 4]);
+        let thought = format!("{THOUGHT}\n</t>\n\n{ANSWER}<end>");
+        for (prefilled, expected) in [
+            ("", Some(("", format!("<t>\n{thought}")))),
+            // A prompt that switches thinking off closes the thought, and another one leaves it open.
+            ("<t>\n\n</t>\n\n", Some(("<t>\n\n", thought.clone()))),
+            // Nobody knows how a thought begins behind a prompt that only closes one.
+            ("</t>", None),
+        ] {
+            let answer = Sample {
+                prefix: format!("<user>Hi<end><assistant>{prefilled}"),
+                prefilled: prefilled.to_owned(),
+                ..invented::sample(&format!("{ANSWER}<end>"), AssistantTurn::content(ANSWER))
+            };
+            let made_up = samples(&findings, &[answer]);
+            let found = made_up
+                .first()
+                .map(|made| (made.prefilled.as_str(), made.output.clone()));
+            assert_eq!(found, expected, "{prefilled:?}");
+            for made in &made_up {
+                assert!(
+                    made.prefix
+                        .ends_with(&format!("<assistant>{}", made.prefilled))
+                );
+            }
+        }
+    }
 }

@@ -44,8 +44,7 @@ pub(super) fn expr(regex: &str) -> Result<Expr, String> {
         is_look(parts.first(), Look::Start),
         is_look(parts.last(), Look::End),
     );
-    let to = parts.len() - usize::from(ends && parts.len() > usize::from(starts));
-    let middle = &parts[usize::from(starts).min(to)..to];
+    let middle = &parts[usize::from(starts)..parts.len() - usize::from(ends)];
     let free = || class(CharClass::any()).repeat(0, None);
     let mut all = Vec::new();
     // Without `^`, JSON Schema finds a pattern anywhere in a text.

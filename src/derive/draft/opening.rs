@@ -163,7 +163,12 @@ impl Drafter<'_> {
         if !calls.several || calls.is_array() {
             return format!("{start}{own}");
         }
-        let separator = between_calls(calls);
+        // A call that is opened by nothing at all must not begin where another just has.
+        let is_space = !calls.separator.is_empty() && calls.separator.trim().is_empty();
+        let separator = match open.is_empty() && is_space {
+            true => between_calls(calls).replace("\\s*", "\\s+"),
+            false => between_calls(calls),
+        };
         // That all calls have been opened is looked up last, since it goes back through the whole text: only
         // where a call seems to begin.
         let (next, behind) = match (unlikely_in_prose(&calls.separator), section.is_empty()) {
@@ -184,12 +189,6 @@ impl Drafter<'_> {
                 };
                 (format!("{close}{separator}"), behind)
             }
-        };
-        // A call that is opened by nothing at all must not begin where another just has.
-        let is_space = !calls.separator.is_empty() && calls.separator.trim().is_empty();
-        let next = match open.is_empty() && is_space {
-            true => next.replace("\\s*", "\\s+"),
-            false => next,
         };
         format!("(?:{start}|{next}){own}{behind}")
     }

@@ -238,7 +238,7 @@ impl Drafter<'_> {
             let mut places = marker.match_indices(word);
             places.any(|(at, _)| marker[at + word.len()..].starts_with(char::is_alphanumeric))
         };
-        word.len() < text.len() && word.ends_with(char::is_alphanumeric) && around.any(goes_on)
+        word.ends_with(char::is_alphanumeric) && around.any(goes_on)
     }
 
     fn between_name_and_body(&self, text: &str, after_name: bool) -> String {

@@ -540,7 +540,8 @@ mod tests {
     fn behind_a_real_opener_stands_what_it_opens() {
         for (call, expected) in [
             ("<call>NAMEARGUMENTS</call>", Some(r"(?=\{)")),
-            ("LIST", Some(r"(?=\[)")),
+            // A list begins with a call.
+            ("LIST", Some(r"(?=\[\s*[\{\]])")),
             (
                 "<call=NAME>«<arg=KEY>RAW</arg>»</call>",
                 Some("(?=<arg=|</call>)"),
