@@ -2,6 +2,8 @@
 //! memory it takes, and what is left of it when clients vanish or send what is no request.
 //!
 //! `cargo bench --package unjinja-serve`; numbers behind `--` change how many streams, tokens, clients and requests there are.
+//!
+//! `-- compare NAME=COMMAND …` measures other programs that do the same, each in its turn, as `serve/benches/compare` lists them.
 
 use std::error::Error;
 use std::io::BufRead;
@@ -24,6 +26,16 @@ const JINJA: &str = "{% for m in messages %}<{{ m.role }}>\
     {% for c in m.tool_calls or [] %}<call>{{ c.function | tojson }}</call>{% endfor %}<end>{% endfor %}\
     {% if add_generation_prompt %}<assistant>{% endif %}";
 
+/// Where clients ask.
+const CHAT: &str = "/v1/chat/completions";
+
+/// Other programs may take so long to start.
+const TO_START: Duration = Duration::from_secs(60);
+
+/// How many streams programs are compared with at once, and how many tokens each has.
+const COMPARED: [usize; 2] = [32, 256];
+const TOKENS: usize = 500;
+
 /// Between two tokens of a stream.
 const PACE: Duration = Duration::from_millis(20);
 
@@ -41,6 +53,12 @@ fn main() -> Outcome<()> {
         config.listen = "127.0.0.1:0".to_owned();
         config.limits.requests = 4096;
         return Ok(serve(config, |address| println!("{address}"))?);
+    }
+    if let [role, servers @ ..] = &arguments[..]
+        && role == "compare"
+    {
+        let runtime = tokio::runtime::Runtime::new()?;
+        return runtime.block_on(compare(servers));
     }
     let numbers = arguments.iter().map(|text| text.parse::<usize>());
     let numbers: Vec<usize> = numbers.collect::<Result<_, _>>()?;
@@ -72,19 +90,60 @@ impl Server {
         Ok(Server { process, address })
     }
 
-    /// How much memory it has, and has had at most, in MiB; where the system does not tell, nothing.
+    /// Starts another program that takes requests at a port, and waits until it answers them.
+    async fn start_other(command: &str, upstream: SocketAddr) -> Outcome<Server> {
+        // The port is free until the program takes it.
+        let port = TcpListener::bind("127.0.0.1:0").await?.local_addr()?.port();
+        let command = command
+            .replace("{upstream}", &format!("http://{upstream}"))
+            .replace("{port}", &port.to_string());
+        let mut words = command.split_whitespace();
+        let mut process = Command::new(words.next().ok_or("an empty command")?);
+        let process = process.args(words).stdout(Stdio::null()).spawn()?;
+        let address = SocketAddr::from(([127, 0, 0, 1], port));
+        let mut server = Server { process, address };
+        let begun = Instant::now();
+        loop {
+            match at_once(1, 2, Duration::ZERO, address, CHAT).await {
+                Ok(_) => return Ok(server),
+                Err(error) if begun.elapsed() > TO_START => {
+                    return Err(format!("`{command}` does not answer: {error}").into());
+                }
+                Err(_) => tokio::time::sleep(Duration::from_millis(200)).await,
+            }
+            if let Some(status) = server.process.try_wait()? {
+                return Err(format!("`{command}` has ended: {status}").into());
+            }
+        }
+    }
+
+    /// What the system knows of its memory, in MiB.
+    fn mebibytes(&self, key: &str) -> Option<f64> {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.process.id())).ok()?;
+        let line = status.lines().find(|line| line.starts_with(key))?;
+        let kibibytes: f64 = line.split_whitespace().nth(1)?.parse().ok()?;
+        Some(kibibytes / 1024.0)
+    }
+
+    /// How much memory it has, and has had at most; where the system does not tell, nothing.
     fn memory(&self) -> String {
-        let status = fs::read_to_string(format!("/proc/{}/status", self.process.id()));
-        let status = status.unwrap_or_default();
-        let of = |key: &str| {
-            let line = status.lines().find(|line| line.starts_with(key))?;
-            let kibibytes: f64 = line.split_whitespace().nth(1)?.parse().ok()?;
-            Some(kibibytes / 1024.0)
-        };
-        match (of("VmRSS:"), of("VmHWM:")) {
+        match (self.mebibytes("VmRSS:"), self.mebibytes("VmHWM:")) {
             (Some(now), Some(most)) => format!("{now:.1} MiB, {most:.1} at most"),
             _ => "unknown".to_owned(),
         }
+    }
+
+    /// How many seconds all its threads have been on a processor, in hundredths; where the system does not tell, nothing.
+    fn processor_time(&self) -> f64 {
+        let stat = fs::read_to_string(format!("/proc/{}/stat", self.process.id()));
+        let stat = stat.unwrap_or_default();
+        // The name may have blanks in it.
+        let (_, behind) = stat.rsplit_once(')').unwrap_or_default();
+        let ticks = behind.split_whitespace().skip(11).take(2);
+        ticks
+            .filter_map(|ticks| ticks.parse::<f64>().ok())
+            .sum::<f64>()
+            / 100.0
     }
 }
 
@@ -166,6 +225,55 @@ async fn run((streams, tokens): (usize, usize), vanishing: usize, malformed: usi
     Ok(())
 }
 
+/// What others cost that do the same, as a table: how late tokens come, and how long a processor works for one.
+async fn compare(servers: &[String]) -> Outcome<()> {
+    let load = || fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    println!("load before: {}", load().trim());
+    println!(
+        "| between client and engine | streams | median | 99 of 100 | processor time a token | tokens a second at most | memory at most |"
+    );
+    println!("|---|---:|---:|---:|---:|---:|---:|");
+    let upstream = Upstream::start().await?;
+    for streams in COMPARED {
+        let path = "/v1/completions";
+        let late = at_once(streams, TOKENS, PACE, upstream.address, path).await?;
+        let [median, most] = lateness(late);
+        println!("| nothing | {streams} | {median:.2} ms | {most:.2} ms | | | |");
+    }
+    for server in servers {
+        let (name, command) = server.split_once('=').ok_or("write NAME=COMMAND")?;
+        for streams in COMPARED {
+            let server = Server::start_other(command, upstream.address).await?;
+            let before = server.processor_time();
+            let late = at_once(streams, TOKENS, PACE, server.address, CHAT).await?;
+            let worked = server.processor_time() - before;
+            let [median, most] = lateness(late);
+            let count = (streams * TOKENS) as f64;
+            let begun = Instant::now();
+            at_once(streams, TOKENS, Duration::ZERO, server.address, CHAT).await?;
+            println!(
+                "| {name} | {streams} | {median:.2} ms | {most:.2} ms | {:.1} µs | {:.0} | {:.0} MiB |",
+                worked * 1e6 / count,
+                count / begun.elapsed().as_secs_f64(),
+                server.mebibytes("VmHWM:").unwrap_or_default(),
+            );
+        }
+    }
+    println!("load after: {}", load().trim());
+    Ok(())
+}
+
+/// How many milliseconds late tokens come, the median and 99 of 100, after the first second, in which all streams begin.
+fn lateness(late: Vec<Vec<u64>>) -> [f64; 2] {
+    let late = late
+        .into_iter()
+        .flat_map(|stream| stream.into_iter().skip(50));
+    let mut late: Vec<u64> = late.collect();
+    late.sort_unstable();
+    let at = |share: usize| late[(late.len() - 1) * share / 100] as f64 / 1000.0;
+    [at(50), at(99)]
+}
+
 /// An engine whose tokens are the times at which they are sent.
 struct Upstream {
     address: SocketAddr,
@@ -241,18 +349,28 @@ async fn answer(mut stream: TcpStream) -> Outcome<()> {
         )
         .await?;
     let mut ticks = tokio::time::interval(Duration::from_micros(pace.max(1)));
-    for _ in 0..tokens {
+    for token in 0..tokens {
         if pace > 0 {
             ticks.tick().await;
         }
-        let event = format!(
-            "data: {{\"choices\":[{{\"index\":0,\"text\":\"t{};\",\"finish_reason\":null}}]}}\n\n",
-            now()
-        );
-        stream.write_all(event.as_bytes()).await?;
+        // The first third is a thought, whose markers are tokens of their own.
+        if token == 0 {
+            stream.write_all(piece("<think>").as_bytes()).await?;
+        } else if token == tokens / 3 {
+            stream.write_all(piece("</think>").as_bytes()).await?;
+        }
+        let token = piece(&format!("t{};", now()));
+        stream.write_all(token.as_bytes()).await?;
     }
     stream.write_all(b"data: {\"choices\":[{\"index\":0,\"text\":\"\",\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n").await?;
     Ok(())
+}
+
+/// A piece of the output as an event.
+fn piece(text: &str) -> String {
+    format!(
+        "data: {{\"choices\":[{{\"index\":0,\"text\":\"{text}\",\"finish_reason\":null}}]}}\n\n"
+    )
 }
 
 fn request(path: &str, body: &str, connection: &str) -> String {
