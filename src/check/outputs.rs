@@ -80,6 +80,7 @@ pub fn outputs(path: &Path) -> Result<Vec<Case>, FixtureError> {
 
 /// The output that a line holds, which begins at a place.
 fn case(line: &str, position: Position) -> Result<Case, Diagnostic> {
+    let line = line.trim_end();
     let value = json::read(line).map_err(|error| {
         let behind = line.char_indices().nth(error.column().saturating_sub(1));
         let behind = behind.map_or(line.len(), |(at, _)| at);

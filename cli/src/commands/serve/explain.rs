@@ -14,6 +14,14 @@ use crate::tui::{Styles, escape_code};
 /// So much of the prompt is shown before the turn, in characters.
 const SHOWN: usize = 60;
 
+/// Beside the colours of the workbench.
+const BOLD: &str = "1";
+const FAINT: &str = "2";
+
+/// The widths of what lines begin with, behind the answer's number: of those of an answer, and of those about what came last.
+const OUTER: usize = 8;
+const INNER: usize = 6;
+
 /// So much of a value is shown, in bytes.
 const MAX_VALUE: usize = 100;
 
@@ -112,7 +120,7 @@ impl Answer {
         let from = from.map_or(0, |(at, _)| at);
         self.start("prompt");
         self.out.push(if from > 0 { "…\"" } else { "\"" });
-        self.paint_text(&before[from..], "2");
+        self.paint_text(&before[from..], FAINT);
         self.text_between(0, length);
         self.out.push("\"\n");
     }
@@ -129,7 +137,8 @@ impl Answer {
         let held = self.replay.divided()..self.replay.text().len();
         if !held.is_empty() {
             let held = quoted(&self.replay.text()[held]);
-            self.line("  holds", &format!("{held} back"));
+            let code = escape_code(Styles { colours: true }.held());
+            self.detail("holds", &code, &format!("{held} back"));
         }
     }
 
@@ -151,7 +160,7 @@ impl Answer {
                 // The library may come to know more kinds than there are words for here.
                 _ => continue,
             };
-            self.line("  sends", &what);
+            self.detail("sends", BOLD, &what);
         }
     }
 
@@ -165,31 +174,33 @@ impl Answer {
 
     /// The regions that have begun and ended since the last time, and what belongs to none.
     fn regions(&mut self) {
-        let mut lines: Vec<(usize, &str, String)> = Vec::new();
+        let styles = Styles { colours: true };
+        let mut lines = Vec::new();
         let divided = self.replay.divided();
         while let Some((segment, span)) = self.replay.segment_at(self.divided)
             && self.divided < divided
         {
             let text = &self.replay.text()[self.divided..span.end];
             if segment.part == SegmentKind::Skipped && !text.trim().is_empty() {
-                lines.push((self.divided, "  drops", quoted(text)));
+                lines.push((self.divided, "drops", FAINT.to_owned(), quoted(text)));
             }
             self.divided = span.end;
         }
         let all = self.replay.events(self.replay.last());
         for event in &all[self.events..] {
             let (what, words) = match event.what {
-                EventKind::Open(_) => ("  opens", self.opening(event)),
-                EventKind::Close(_) => ("  closes", self.closing(event)),
-                EventKind::Malformed(_) => ("  fails", self.failing(event)),
+                EventKind::Open(_) => ("opens", self.opening(event)),
+                EventKind::Close(_) => ("closes", self.closing(event)),
+                EventKind::Malformed(_) => ("fails", self.failing(event)),
                 EventKind::Chunk { .. } => continue,
             };
-            lines.push((event.span().start, what, words));
+            let code = escape_code(styles.field(event.field));
+            lines.push((event.span().start, what, code, words));
         }
         self.events = all.len();
-        lines.sort_by_key(|(at, _, _)| *at);
-        for (_, what, words) in lines {
-            self.line(what, &words);
+        lines.sort_by_key(|(at, ..)| *at);
+        for (_, what, code, words) in lines {
+            self.detail(what, &code, &words);
         }
     }
 
@@ -257,8 +268,17 @@ impl Answer {
     }
 
     fn start(&mut self, what: &str) {
-        self.out.paint(&self.name, "1");
-        self.out.push(&format!(" {what:<9}"));
+        self.out.paint(&self.name, BOLD);
+        self.out.push(&format!(" {what:<OUTER$} "));
+    }
+
+    /// A line about what came last, of which the first word has a colour.
+    fn detail(&mut self, what: &str, code: &str, words: &str) {
+        let width = INNER.saturating_sub(what.len());
+        self.out.paint(&self.name, BOLD);
+        self.out.push("   ");
+        self.out.paint(what, code);
+        self.out.push(&format!("{:width$} {words}\n", ""));
     }
 
     fn tell(&mut self) {
