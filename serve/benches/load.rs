@@ -3,7 +3,7 @@
 //!
 //! `cargo bench --package unjinja-serve`; numbers behind `--` change how many streams, tokens, clients and requests there are.
 //!
-//! `-- compare NAME=COMMAND …` measures other programs that do the same, each in its turn, as `serve/benches/compare` lists them.
+//! `-- compare NAME=COMMAND …` measures it beside other programs, each in its turn, as `serve/benches/compare` lists them.
 
 use std::error::Error;
 use std::io::BufRead;
@@ -240,26 +240,36 @@ async fn compare(servers: &[String]) -> Outcome<()> {
         let [median, most] = lateness(late);
         println!("| nothing | {streams} | {median:.2} ms | {most:.2} ms | | | |");
     }
+    for streams in COMPARED {
+        let server = Server::start(upstream.address)?;
+        print_row("unjinja serve", streams, &server).await?;
+    }
     for server in servers {
         let (name, command) = server.split_once('=').ok_or("write NAME=COMMAND")?;
         for streams in COMPARED {
             let server = Server::start_other(command, upstream.address).await?;
-            let before = server.processor_time();
-            let late = at_once(streams, TOKENS, PACE, server.address, CHAT).await?;
-            let worked = server.processor_time() - before;
-            let [median, most] = lateness(late);
-            let count = (streams * TOKENS) as f64;
-            let begun = Instant::now();
-            at_once(streams, TOKENS, Duration::ZERO, server.address, CHAT).await?;
-            println!(
-                "| {name} | {streams} | {median:.2} ms | {most:.2} ms | {:.1} µs | {:.0} | {:.0} MiB |",
-                worked * 1e6 / count,
-                count / begun.elapsed().as_secs_f64(),
-                server.mebibytes("VmHWM:").unwrap_or_default(),
-            );
+            print_row(name, streams, &server).await?;
         }
     }
     println!("load after: {}", load().trim());
+    Ok(())
+}
+
+/// Measures a server between the engine and so many clients.
+async fn print_row(name: &str, streams: usize, server: &Server) -> Outcome<()> {
+    let before = server.processor_time();
+    let late = at_once(streams, TOKENS, PACE, server.address, CHAT).await?;
+    let worked = server.processor_time() - before;
+    let [median, most] = lateness(late);
+    let count = (streams * TOKENS) as f64;
+    let begun = Instant::now();
+    at_once(streams, TOKENS, Duration::ZERO, server.address, CHAT).await?;
+    println!(
+        "| {name} | {streams} | {median:.2} ms | {most:.2} ms | {:.1} µs | {:.0} | {:.0} MiB |",
+        worked * 1e6 / count,
+        count / begun.elapsed().as_secs_f64(),
+        server.mebibytes("VmHWM:").unwrap_or_default(),
+    );
     Ok(())
 }
 
@@ -331,18 +341,16 @@ async fn read_message(stream: &mut TcpStream) -> Outcome<(String, String)> {
     }
 }
 
-/// Streams as many tokens as are wanted, at the pace that stands in the `user` of the request.
+/// Streams as many tokens as are wanted, at the pace that is. Both stand in the name of the model, which all hands pass on as it is.
 async fn answer(mut stream: TcpStream) -> Outcome<()> {
     stream.set_nodelay(true)?;
     let (_, body) = read_message(&mut stream).await?;
-    let number = |key: &str| {
-        let (_, rest) = body.split_once(&format!("\"{key}\":"))?;
-        rest.split([',', '}']).next()?.parse::<u64>().ok()
+    let wanted = || -> Option<(u64, u64)> {
+        let (_, rest) = body.split_once("\"model\":")?;
+        let (tokens, pace) = rest.split('"').nth(1)?.split_once('@')?;
+        Some((tokens.parse().ok()?, pace.parse().ok()?))
     };
-    let (tokens, pace) = (
-        number("max_tokens").unwrap_or(1),
-        number("pace").unwrap_or(0),
-    );
+    let (tokens, pace) = wanted().unwrap_or((1, 0));
     stream
         .write_all(
             b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n",
@@ -383,7 +391,7 @@ fn request(path: &str, body: &str, connection: &str) -> String {
 fn question(tokens: usize, pace: Duration) -> String {
     let pace = pace.as_micros();
     format!(
-        "{{\"model\":\"m\",\"messages\":[{{\"role\":\"user\",\"content\":\"Hi\"}}],\"prompt\":\"\",\"stream\":true,\"max_tokens\":{tokens},\"pace\":{pace}}}"
+        "{{\"model\":\"{tokens}@{pace}\",\"messages\":[{{\"role\":\"user\",\"content\":\"Hi\"}}],\"prompt\":\"\",\"stream\":true,\"max_tokens\":{tokens}}}"
     )
 }
 
@@ -424,10 +432,13 @@ async fn take_all(
         }
         text.push_str(&String::from_utf8_lossy(&buffer[..count]));
         let whole = text.rfind('\n').map_or(0, |end| end + 1);
-        for line in text[..whole].lines() {
-            if let Some((_, stamp)) = line.split_once("\":\"t") {
-                let (stamp, _) = stamp.split_once(';').ok_or("a token is cut")?;
-                late.push(now().saturating_sub(stamp.parse()?));
+        // Several tokens may come in one event, where they were held back.
+        for piece in text[..whole].split(';') {
+            let stamp = piece
+                .rsplit_once('t')
+                .map(|(_, stamp)| stamp.parse::<u64>());
+            if let Some(Ok(stamp)) = stamp {
+                late.push(now().saturating_sub(stamp));
             }
         }
         text.drain(..whole);

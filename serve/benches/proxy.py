@@ -14,8 +14,27 @@ from aiohttp import web
 from transformers.utils.chat_parsing import ResponseParser
 from transformers.utils.chat_template_utils import render_jinja_template
 
-# What a delta calls a field of the message, where it does not have the field's name.
-DELTAS = {"thinking": "reasoning_content"}
+# That of `load.rs`, and a response template that reads it.
+CHAT_TEMPLATE = (
+    "{% for m in messages %}<{{ m.role }}>"
+    "{% if m.reasoning_content %}<think>{{ m.reasoning_content }}</think>{% endif %}{{ m.content }}"
+    "{% for c in m.tool_calls or [] %}<call>{{ c.function | tojson }}</call>{% endfor %}<end>{% endfor %}"
+    "{% if add_generation_prompt %}<assistant>{% endif %}"
+)
+RESPONSE_TEMPLATE = {
+    "start_anchor": "<assistant>",
+    "fields": {
+        "reasoning_content": {"open": "<think>", "close": "</think>"},
+        "tool_calls": {
+            "open": "<call>",
+            "close": "</call>",
+            "repeats": True,
+            "content": "json",
+            "transform": {"type": "function", "function": "{content}"},
+        },
+        "content": {"close": "<end>"},
+    },
+}
 
 
 class Answer:
@@ -35,7 +54,7 @@ class Answer:
         for event in events:
             field = event["field"]
             if event["type"] == "region_chunk" and field != "tool_calls":
-                yield self.chunk({DELTAS.get(field, field): event["text"]})
+                yield self.chunk({field: event["text"]})
             elif event["type"] == "region_close" and field == "tool_calls":
                 function = event["value"]["function"]
                 arguments = json.dumps(function["arguments"], ensure_ascii=False)
@@ -50,10 +69,8 @@ class Answer:
 
 
 class Proxy:
-    def __init__(self, upstream, chat_template, response_template):
+    def __init__(self, upstream):
         self.upstream = upstream
-        self.chat_template = chat_template
-        self.response_template = response_template
         self.answered = 0
 
     async def begin(self, app):
@@ -66,10 +83,10 @@ class Proxy:
         asked = await request.json()
         tools = asked.get("tools")
         prompts, _ = render_jinja_template(
-            [asked["messages"]], tools=tools, chat_template=self.chat_template, add_generation_prompt=True
+            [asked["messages"]], tools=tools, chat_template=CHAT_TEMPLATE, add_generation_prompt=True
         )
         question = {key: value for key, value in asked.items() if key not in ("messages", "tools")}
-        parser = ResponseParser(self.response_template, prefix=prompts[0], tools=tools)
+        parser = ResponseParser(RESPONSE_TEMPLATE, prefix=prompts[0], tools=tools)
         self.answered += 1
         answer = Answer(self.answered, asked["model"])
         response = web.StreamResponse(headers={"content-type": "text/event-stream"})
@@ -95,15 +112,9 @@ class Proxy:
 def main():
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--upstream", required=True)
-    arguments.add_argument("--chat-template", required=True)
-    arguments.add_argument("--response-template", required=True)
     arguments.add_argument("--port", type=int, required=True)
     given = arguments.parse_args()
-    with open(given.chat_template, encoding="utf-8") as file:
-        chat_template = file.read()
-    with open(given.response_template, encoding="utf-8") as file:
-        response_template = json.load(file)
-    proxy = Proxy(given.upstream, chat_template, response_template)
+    proxy = Proxy(given.upstream)
     app = web.Application()
     app.cleanup_ctx.append(proxy.begin)
     app.router.add_post("/v1/chat/completions", proxy.answer)

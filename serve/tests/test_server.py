@@ -357,6 +357,25 @@ def test_what_happens_is_explained(source, path):
     assert "\x1b" not in text
 
 
+@pytest.mark.parametrize("more, has_colours", [({}, True), ({"NO_COLOR": "1"}, False)])
+def test_on_a_terminal_regions_have_colours(source, more, has_colours):
+    engine = Engine("openai")
+    engine.text = "<think>Rain.</think>Yes."
+    own, other = pty.openpty()
+    environment = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "CLICOLOR_FORCE")} | more
+    command = [PROGRAM, "serve", "--upstream", engine.url, "--model", source, "--explain", "--listen", "127.0.0.1:0"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=other, text=True, env=environment)
+    post(process.stdout.readline().split()[-1], "/v1/chat/completions", QUESTION)
+    process.terminate()
+    process.communicate(timeout=40)
+    os.close(other)
+    told = os.read(own, 65536).decode()
+    os.close(own)
+    opens = "\x1b[36mopens\x1b[0m" if has_colours else "opens"
+    assert f"   {opens}  thinking" in told and "the model was done" in told
+    assert ("\x1b" in told) == has_colours
+
+
 def test_keys_are_told_nobody(source):
     engine, told = Engine("openai"), []
     engine.refusal = (401, '{"error": "no"}')
