@@ -424,14 +424,30 @@ async fn take_all(
     let request = request(path, &question(tokens, pace), "close");
     stream.write_all(request.as_bytes()).await?;
     let (mut late, mut text) = (Vec::with_capacity(tokens), String::new());
-    let mut buffer = vec![0; 16384];
+    let (mut buffer, mut has_begun) = (vec![0; 16384], false);
     loop {
         let count = stream.read(&mut buffer).await?;
         if count == 0 {
             break;
         }
         text.push_str(&String::from_utf8_lossy(&buffer[..count]));
-        let whole = text.rfind('\n').map_or(0, |end| end + 1);
+        if !has_begun {
+            let Some(end) = text.find("\r\n\r\n") else {
+                continue;
+            };
+            // The size of the first chunk then stands between two line ends, as all others do.
+            let is_chunked = text[..end].to_lowercase().contains("chunked");
+            text.drain(..end + if is_chunked { 2 } else { 4 });
+            has_begun = true;
+        }
+        // Chunks may cut tokens. Of what is sent, nothing has a carriage return in it.
+        while let Some((before, rest)) = text.split_once("\r\n")
+            && let Some((_size, behind)) = rest.split_once("\r\n")
+        {
+            text = [before, behind].concat();
+        }
+        let known = text.find('\r').unwrap_or(text.len());
+        let whole = text[..known].rfind('\n').map_or(0, |end| end + 1);
         // Several tokens may come in one event, where they were held back.
         for piece in text[..whole].split(';') {
             let stamp = piece

@@ -97,8 +97,10 @@ fn case(line: &str, position: Position) -> Result<Case, Diagnostic> {
     };
     let tools = output.tools.as_ref();
     let tools = tools.map_or_else(Tools::none, Tools::from_value);
-    let mut expected = Expected::default();
-    expected.message = output.message;
+    let expected = Expected {
+        message: output.message,
+        ..Expected::default()
+    };
     let prefix = output.prefix.unwrap_or_default();
     let mut case = Case::new(name, prefix, output.text, tools, expected);
     case.position = position;
