@@ -423,7 +423,8 @@ async fn take_all(
     stream.set_nodelay(true)?;
     let request = request(path, &question(tokens, pace), "close");
     stream.write_all(request.as_bytes()).await?;
-    let (mut late, mut text) = (Vec::with_capacity(tokens), String::new());
+    let mut late = Vec::with_capacity(tokens);
+    let (mut text, mut events) = (String::new(), String::new());
     let (mut buffer, mut has_begun) = (vec![0; 16384], false);
     loop {
         let count = stream.read(&mut buffer).await?;
@@ -441,15 +442,19 @@ async fn take_all(
             has_begun = true;
         }
         // Chunks may cut tokens. Of what is sent, nothing has a carriage return in it.
-        while let Some((before, rest)) = text.split_once("\r\n")
-            && let Some((_size, behind)) = rest.split_once("\r\n")
+        let mut from = 0;
+        while let Some(at) = text[from..].find('\r').map(|at| from + at)
+            && let Some(size) = text.get(at + 2..).and_then(|rest| rest.find("\r\n"))
         {
-            text = [before, behind].concat();
+            events.push_str(&text[from..at]);
+            from = at + 2 + size + 2;
         }
-        let known = text.find('\r').unwrap_or(text.len());
-        let whole = text[..known].rfind('\n').map_or(0, |end| end + 1);
+        let known = text[from..].find('\r').map_or(text.len(), |at| from + at);
+        events.push_str(&text[from..known]);
+        text.drain(..known);
+        let whole = events.rfind('\n').map_or(0, |end| end + 1);
         // Several tokens may come in one event, where they were held back.
-        for piece in text[..whole].split(';') {
+        for piece in events[..whole].split(';') {
             let stamp = piece
                 .rsplit_once('t')
                 .map(|(_, stamp)| stamp.parse::<u64>());
@@ -457,7 +462,7 @@ async fn take_all(
                 late.push(now().saturating_sub(stamp));
             }
         }
-        text.drain(..whole);
+        events.drain(..whole);
     }
     match late.len() == tokens {
         true => Ok(late),
