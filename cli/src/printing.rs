@@ -171,6 +171,15 @@ impl Painted {
         }
     }
 
+    /// One with colours, wherever it goes.
+    #[cfg(test)]
+    pub(crate) fn coloured() -> Painted {
+        Painted {
+            text: String::new(),
+            has_colours: true,
+        }
+    }
+
     /// One for documents, which have no colours.
     pub(crate) fn plain() -> Painted {
         Painted {
@@ -211,6 +220,11 @@ impl Painted {
             }
             self.text.push('\n');
         }
+    }
+
+    /// Takes everything out.
+    pub(crate) fn clear(&mut self) {
+        self.text.clear();
     }
 
     pub(crate) fn as_str(&self) -> &str {

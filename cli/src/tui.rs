@@ -50,6 +50,8 @@ pub use loaded::{Loaded, LoadedFormat, OpenError, Outlier, TemplatePlace};
 pub use message::{Done, Doubt, Effect, FileChange, Keep, Kept, Message};
 pub use sample::{Origin, Sample, Verdict};
 pub use state::Workbench;
+#[cfg(feature = "serve")]
+pub(crate) use style::{Styles, escape_code};
 pub use target::Target;
 pub use terminal::{TerminalError, check_terminal, run};
 pub use view::{draw, render};

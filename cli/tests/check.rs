@@ -279,6 +279,42 @@ fn a_toml_file_names_the_fixtures() {
     );
 }
 
+/// Outputs as a server records them: two that are read well, one of which was cut off, and three that are not.
+const OUTPUTS: &str = r#"{"id":"a","prefix":"<|assistant|>\n","text":"Nine.<|end|>","finish_reason":"stop"}
+{"id":"b","prefix":"<|assistant|>\n","text":"<call name=\"forecast\">\ncity: Os","finish_reason":"length"}
+{"id":"c","prefix":"<|assistant|>\n","text":"Let me see.</think>Nine.<|end|>","finish_reason":"stop"}
+{"id":"d","prefix":"<|assistant|>\n","text":"<call name=\"wait\">\n</call><|end|>","tools":[{"type":"function","function":{"name":"forecast"}}]}
+{"prefix":"<|user|>\n","text":"Nine.<|end|>","message":{"content":"Ten."}}
+"#;
+
+#[test]
+fn outputs_are_read_well_or_it_is_said_why_not() {
+    let folder = scratch("outputs");
+    fs::write(folder.join("outputs.jsonl"), OUTPUTS).expect("is written");
+    for name in ["template.json", "chat_template.jinja"] {
+        fs::copy(root().join("examples").join(name), folder.join(name)).expect("is copied");
+    }
+    let check = |arguments: &[&str]| run_in(&folder, &[&["check"], arguments].concat()).shown();
+    assert_snapshot!(check(&["-t", "template.json", "outputs.jsonl"]));
+    // What is derived reads them alike.
+    let shown = |source| check(&["-t", source, "outputs.jsonl", "--filter", ": b"]);
+    assert_eq!(shown("chat_template.jinja"), shown("template.json"));
+    assert!(shown("template.json").ends_with("exit 0"));
+    fs::write(
+        folder.join("faults.jsonl"),
+        "{\"text\": 3}\n{\"text\": \n{}\n",
+    )
+    .expect("is written");
+    fs::write(folder.join("empty.jsonl"), "").expect("is written");
+    let faults = [
+        check(&["-t", "template.json", "faults.jsonl", "none.jsonl"]),
+        check(&["-t", "template.json", "empty.jsonl"]),
+        check(&["outputs.jsonl"]),
+        check(&["-t", "none.json", "outputs.jsonl"]),
+    ];
+    assert_snapshot!(faults.join("\n\n"));
+}
+
 #[test]
 fn without_a_fixture_the_error_says_how_to_make_one() {
     let folder = scratch("nothing");

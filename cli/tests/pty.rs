@@ -94,6 +94,36 @@ fn a_template_is_derived_stepped_through_broken_and_mended() {
 }
 
 #[test]
+fn recorded_outputs_are_samples_with_their_own_prompts() {
+    let folder = folder();
+    let outputs = r#"{"id":"first","prefix":"<user>Hi<bot><call>","text":"look</call><end>"}
+{"id":"second","prefix":"<bot>","text":"High water is at noon.<end>","finish_reason":"stop"}
+"#;
+    fs::write(folder.path().join("outputs.jsonl"), outputs).unwrap();
+    let arguments = ["-t", "template.json", "outputs.jsonl"];
+    let mut session = Session::workbench(folder.path(), &arguments, (140, 45));
+    session.wait_for("first");
+    session.wait_for("second");
+    // The prompt of the first has begun a call.
+    session.wait_for("▸ open  calls");
+    session.press("}");
+    session.wait_for("High water is at noon.");
+    session.press("q");
+    session.wait_end();
+}
+
+#[test]
+fn outputs_before_the_template_are_named_as_such() {
+    let folder = folder();
+    fs::write(folder.path().join("outputs.jsonl"), "{}").unwrap();
+    let script = r#""$unjinja" tui outputs.jsonl; echo "left with $?""#;
+    let mut session = Session::shell(folder.path(), script);
+    session.wait_for("outputs stand behind the template that reads them");
+    session.wait_for("left with 2");
+    session.wait_end();
+}
+
+#[test]
 fn an_editor_that_fails_is_reported() {
     let folder = folder();
     fs::write(folder.path().join("editor.sh"), "exit 3").unwrap();

@@ -17,8 +17,7 @@ use std::time::Duration;
 use unjinja::check::{Case, Cut};
 use unjinja::response::{Capture, Lookout};
 use unjinja::{
-    Event, Object, OnMalformed, ParseError, ParserOptions, ResponseParser, ResponseTemplate, Tools,
-    Value,
+    Event, Object, OnMalformed, ParseError, ParserOptions, ResponseParser, ResponseTemplate, Value,
 };
 
 use crate::chunking::Chunking;
@@ -65,7 +64,8 @@ pub enum Against {
 #[derive(Debug)]
 pub struct Replay {
     template: ResponseTemplate,
-    tools: Tools,
+    /// How it is read.
+    options: ParserOptions,
     /// The text since the anchor.
     text: String,
     /// Where the output begins in it; what stands before was written by the prompt.
@@ -120,7 +120,7 @@ impl Replay {
         case: &Case,
         places: impl Iterator<Item = usize>,
     ) -> Replay {
-        let mut replay = Replay::live(template, case);
+        let mut replay = Replay::of_case(template, case);
         replay.is_live = false;
         replay.text.push_str(&case.output);
         // Places are in bytes, and a character stays whole.
@@ -139,7 +139,7 @@ impl Replay {
         arrivals: &[(usize, Duration)],
         is_live: bool,
     ) -> Replay {
-        let mut replay = Replay::live(template, case);
+        let mut replay = Replay::of_case(template, case);
         let mut from = 0;
         for &(end, at) in arrivals {
             replay.push(&case.output[from..end], at);
@@ -149,15 +149,29 @@ impl Replay {
         replay
     }
 
-    fn live(template: &ResponseTemplate, case: &Case) -> Replay {
-        let prefilled = template.after_anchor(&case.prefix).ok().flatten();
-        let text = prefilled.unwrap_or(&case.prefix).to_owned();
-        let options = ParserOptions::default()
-            .tools(case.tools.clone())
+    /// A text of which nothing has come in yet, behind a prompt. It is read with these options, and goes on behind what can't be
+    /// parsed.
+    pub fn live(template: &ResponseTemplate, prefix: &str, options: ParserOptions) -> Replay {
+        Replay::begin(template, prefix, options, Object::new())
+    }
+
+    fn of_case(template: &ResponseTemplate, case: &Case) -> Replay {
+        let expected = case.expected.message.clone().unwrap_or_default();
+        Replay::begin(template, &case.prefix, case.parser_options(), expected)
+    }
+
+    fn begin(
+        template: &ResponseTemplate,
+        prefix: &str,
+        strict: ParserOptions,
+        expected: Object,
+    ) -> Replay {
+        let prefilled = template.after_anchor(prefix).ok().flatten();
+        let text = prefilled.unwrap_or(prefix).to_owned();
+        let options = (strict.clone())
             .on_malformed(OnMalformed::Event)
             .spans(true);
         let mut log = Log::default();
-        let expected = case.expected.message.clone().unwrap_or_default();
         let mut agreement = Agreement::new(template, expected);
         let begun_parser = begin(template, &text, options, |event| {
             log.take(template, &event);
@@ -169,7 +183,7 @@ impl Replay {
         };
         Replay {
             template: template.clone(),
-            tools: case.tools.clone(),
+            options: strict,
             output: text.len(),
             text,
             ends: Vec::new(),
@@ -305,8 +319,7 @@ impl Replay {
 
     /// What is reported of the text where it comes as a whole.
     fn log_of_whole(&self) -> Log {
-        let options = ParserOptions::default()
-            .tools(self.tools.clone())
+        let options = (self.options.clone())
             .on_malformed(OnMalformed::Event)
             .spans(true);
         let mut log = Log::default();
@@ -327,7 +340,7 @@ impl Replay {
         &self,
         mut chunks: impl Iterator<Item = Range<usize>>,
     ) -> Result<Object, ParseError> {
-        let options = ParserOptions::default().tools(self.tools.clone());
+        let options = self.options.clone();
         let prefilled = &self.text[..self.output];
         let mut parser = begin(&self.template, prefilled, options, |_| {})?;
         chunks.try_for_each(|chunk| parser.feed_with(&self.text[chunk], |_| {}))?;

@@ -2,6 +2,8 @@
 //! memory it takes, and what is left of it when clients vanish or send what is no request.
 //!
 //! `cargo bench --package unjinja-serve`; numbers behind `--` change how many streams, tokens, clients and requests there are.
+//!
+//! `-- compare NAME=COMMAND …` measures it beside other programs, each in its turn, as `serve/benches/compare` lists them.
 
 use std::error::Error;
 use std::io::BufRead;
@@ -24,6 +26,16 @@ const JINJA: &str = "{% for m in messages %}<{{ m.role }}>\
     {% for c in m.tool_calls or [] %}<call>{{ c.function | tojson }}</call>{% endfor %}<end>{% endfor %}\
     {% if add_generation_prompt %}<assistant>{% endif %}";
 
+/// Where clients ask.
+const CHAT: &str = "/v1/chat/completions";
+
+/// Other programs may take so long to start.
+const TO_START: Duration = Duration::from_secs(60);
+
+/// How many streams programs are compared with at once, and how many tokens each has.
+const COMPARED: [usize; 2] = [32, 256];
+const TOKENS: usize = 500;
+
 /// Between two tokens of a stream.
 const PACE: Duration = Duration::from_millis(20);
 
@@ -41,6 +53,12 @@ fn main() -> Outcome<()> {
         config.listen = "127.0.0.1:0".to_owned();
         config.limits.requests = 4096;
         return Ok(serve(config, |address| println!("{address}"))?);
+    }
+    if let [role, servers @ ..] = &arguments[..]
+        && role == "compare"
+    {
+        let runtime = tokio::runtime::Runtime::new()?;
+        return runtime.block_on(compare(servers));
     }
     let numbers = arguments.iter().map(|text| text.parse::<usize>());
     let numbers: Vec<usize> = numbers.collect::<Result<_, _>>()?;
@@ -72,19 +90,60 @@ impl Server {
         Ok(Server { process, address })
     }
 
-    /// How much memory it has, and has had at most, in MiB; where the system does not tell, nothing.
+    /// Starts another program that takes requests at a port, and waits until it answers them.
+    async fn start_other(command: &str, upstream: SocketAddr) -> Outcome<Server> {
+        // The port is free until the program takes it.
+        let port = TcpListener::bind("127.0.0.1:0").await?.local_addr()?.port();
+        let command = command
+            .replace("{upstream}", &format!("http://{upstream}"))
+            .replace("{port}", &port.to_string());
+        let mut words = command.split_whitespace();
+        let mut process = Command::new(words.next().ok_or("an empty command")?);
+        let process = process.args(words).stdout(Stdio::null()).spawn()?;
+        let address = SocketAddr::from(([127, 0, 0, 1], port));
+        let mut server = Server { process, address };
+        let begun = Instant::now();
+        loop {
+            match at_once(1, 2, Duration::ZERO, address, CHAT).await {
+                Ok(_) => return Ok(server),
+                Err(error) if begun.elapsed() > TO_START => {
+                    return Err(format!("`{command}` does not answer: {error}").into());
+                }
+                Err(_) => tokio::time::sleep(Duration::from_millis(200)).await,
+            }
+            if let Some(status) = server.process.try_wait()? {
+                return Err(format!("`{command}` has ended: {status}").into());
+            }
+        }
+    }
+
+    /// What the system knows of its memory, in MiB.
+    fn mebibytes(&self, key: &str) -> Option<f64> {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.process.id())).ok()?;
+        let line = status.lines().find(|line| line.starts_with(key))?;
+        let kibibytes: f64 = line.split_whitespace().nth(1)?.parse().ok()?;
+        Some(kibibytes / 1024.0)
+    }
+
+    /// How much memory it has, and has had at most; where the system does not tell, nothing.
     fn memory(&self) -> String {
-        let status = fs::read_to_string(format!("/proc/{}/status", self.process.id()));
-        let status = status.unwrap_or_default();
-        let of = |key: &str| {
-            let line = status.lines().find(|line| line.starts_with(key))?;
-            let kibibytes: f64 = line.split_whitespace().nth(1)?.parse().ok()?;
-            Some(kibibytes / 1024.0)
-        };
-        match (of("VmRSS:"), of("VmHWM:")) {
+        match (self.mebibytes("VmRSS:"), self.mebibytes("VmHWM:")) {
             (Some(now), Some(most)) => format!("{now:.1} MiB, {most:.1} at most"),
             _ => "unknown".to_owned(),
         }
+    }
+
+    /// How many seconds all its threads have been on a processor, in hundredths; where the system does not tell, nothing.
+    fn processor_time(&self) -> f64 {
+        let stat = fs::read_to_string(format!("/proc/{}/stat", self.process.id()));
+        let stat = stat.unwrap_or_default();
+        // The name may have blanks in it.
+        let (_, behind) = stat.rsplit_once(')').unwrap_or_default();
+        let ticks = behind.split_whitespace().skip(11).take(2);
+        ticks
+            .filter_map(|ticks| ticks.parse::<f64>().ok())
+            .sum::<f64>()
+            / 100.0
     }
 }
 
@@ -166,6 +225,65 @@ async fn run((streams, tokens): (usize, usize), vanishing: usize, malformed: usi
     Ok(())
 }
 
+/// What others cost that do the same, as a table: how late tokens come, and how long a processor works for one.
+async fn compare(servers: &[String]) -> Outcome<()> {
+    let load = || fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    println!("load before: {}", load().trim());
+    println!(
+        "| between client and engine | streams | median | 99 of 100 | processor time a token | tokens a second at most | memory at most |"
+    );
+    println!("|---|---:|---:|---:|---:|---:|---:|");
+    let upstream = Upstream::start().await?;
+    for streams in COMPARED {
+        let path = "/v1/completions";
+        let late = at_once(streams, TOKENS, PACE, upstream.address, path).await?;
+        let [median, most] = lateness(late);
+        println!("| nothing | {streams} | {median:.2} ms | {most:.2} ms | | | |");
+    }
+    for streams in COMPARED {
+        let server = Server::start(upstream.address)?;
+        print_row("unjinja serve", streams, &server).await?;
+    }
+    for server in servers {
+        let (name, command) = server.split_once('=').ok_or("write NAME=COMMAND")?;
+        for streams in COMPARED {
+            let server = Server::start_other(command, upstream.address).await?;
+            print_row(name, streams, &server).await?;
+        }
+    }
+    println!("load after: {}", load().trim());
+    Ok(())
+}
+
+/// Measures a server between the engine and so many clients.
+async fn print_row(name: &str, streams: usize, server: &Server) -> Outcome<()> {
+    let before = server.processor_time();
+    let late = at_once(streams, TOKENS, PACE, server.address, CHAT).await?;
+    let worked = server.processor_time() - before;
+    let [median, most] = lateness(late);
+    let count = (streams * TOKENS) as f64;
+    let begun = Instant::now();
+    at_once(streams, TOKENS, Duration::ZERO, server.address, CHAT).await?;
+    println!(
+        "| {name} | {streams} | {median:.2} ms | {most:.2} ms | {:.1} µs | {:.0} | {:.0} MiB |",
+        worked * 1e6 / count,
+        count / begun.elapsed().as_secs_f64(),
+        server.mebibytes("VmHWM:").unwrap_or_default(),
+    );
+    Ok(())
+}
+
+/// How many milliseconds late tokens come, the median and 99 of 100, after the first second, in which all streams begin.
+fn lateness(late: Vec<Vec<u64>>) -> [f64; 2] {
+    let late = late
+        .into_iter()
+        .flat_map(|stream| stream.into_iter().skip(50));
+    let mut late: Vec<u64> = late.collect();
+    late.sort_unstable();
+    let at = |share: usize| late[(late.len() - 1) * share / 100] as f64 / 1000.0;
+    [at(50), at(99)]
+}
+
 /// An engine whose tokens are the times at which they are sent.
 struct Upstream {
     address: SocketAddr,
@@ -223,36 +341,44 @@ async fn read_message(stream: &mut TcpStream) -> Outcome<(String, String)> {
     }
 }
 
-/// Streams as many tokens as are wanted, at the pace that stands in the `user` of the request.
+/// Streams as many tokens as are wanted, at the pace that is. Both stand in the name of the model, which all hands pass on as it is.
 async fn answer(mut stream: TcpStream) -> Outcome<()> {
     stream.set_nodelay(true)?;
     let (_, body) = read_message(&mut stream).await?;
-    let number = |key: &str| {
-        let (_, rest) = body.split_once(&format!("\"{key}\":"))?;
-        rest.split([',', '}']).next()?.parse::<u64>().ok()
+    let wanted = || -> Option<(u64, u64)> {
+        let (_, rest) = body.split_once("\"model\":")?;
+        let (tokens, pace) = rest.split('"').nth(1)?.split_once('@')?;
+        Some((tokens.parse().ok()?, pace.parse().ok()?))
     };
-    let (tokens, pace) = (
-        number("max_tokens").unwrap_or(1),
-        number("pace").unwrap_or(0),
-    );
+    let (tokens, pace) = wanted().unwrap_or((1, 0));
     stream
         .write_all(
             b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n",
         )
         .await?;
     let mut ticks = tokio::time::interval(Duration::from_micros(pace.max(1)));
-    for _ in 0..tokens {
+    for token in 0..tokens {
         if pace > 0 {
             ticks.tick().await;
         }
-        let event = format!(
-            "data: {{\"choices\":[{{\"index\":0,\"text\":\"t{};\",\"finish_reason\":null}}]}}\n\n",
-            now()
-        );
-        stream.write_all(event.as_bytes()).await?;
+        // The first third is a thought, whose markers are tokens of their own.
+        if token == 0 {
+            stream.write_all(piece("<think>").as_bytes()).await?;
+        } else if token == tokens / 3 {
+            stream.write_all(piece("</think>").as_bytes()).await?;
+        }
+        let token = piece(&format!("t{};", now()));
+        stream.write_all(token.as_bytes()).await?;
     }
     stream.write_all(b"data: {\"choices\":[{\"index\":0,\"text\":\"\",\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n").await?;
     Ok(())
+}
+
+/// A piece of the output as an event.
+fn piece(text: &str) -> String {
+    format!(
+        "data: {{\"choices\":[{{\"index\":0,\"text\":\"{text}\",\"finish_reason\":null}}]}}\n\n"
+    )
 }
 
 fn request(path: &str, body: &str, connection: &str) -> String {
@@ -265,7 +391,7 @@ fn request(path: &str, body: &str, connection: &str) -> String {
 fn question(tokens: usize, pace: Duration) -> String {
     let pace = pace.as_micros();
     format!(
-        "{{\"model\":\"m\",\"messages\":[{{\"role\":\"user\",\"content\":\"Hi\"}}],\"prompt\":\"\",\"stream\":true,\"max_tokens\":{tokens},\"pace\":{pace}}}"
+        "{{\"model\":\"{tokens}@{pace}\",\"messages\":[{{\"role\":\"user\",\"content\":\"Hi\"}}],\"prompt\":\"\",\"stream\":true,\"max_tokens\":{tokens}}}"
     )
 }
 
@@ -297,22 +423,46 @@ async fn take_all(
     stream.set_nodelay(true)?;
     let request = request(path, &question(tokens, pace), "close");
     stream.write_all(request.as_bytes()).await?;
-    let (mut late, mut text) = (Vec::with_capacity(tokens), String::new());
-    let mut buffer = vec![0; 16384];
+    let mut late = Vec::with_capacity(tokens);
+    let (mut text, mut events) = (String::new(), String::new());
+    let (mut buffer, mut has_begun) = (vec![0; 16384], false);
     loop {
         let count = stream.read(&mut buffer).await?;
         if count == 0 {
             break;
         }
         text.push_str(&String::from_utf8_lossy(&buffer[..count]));
-        let whole = text.rfind('\n').map_or(0, |end| end + 1);
-        for line in text[..whole].lines() {
-            if let Some((_, stamp)) = line.split_once("\":\"t") {
-                let (stamp, _) = stamp.split_once(';').ok_or("a token is cut")?;
-                late.push(now().saturating_sub(stamp.parse()?));
+        if !has_begun {
+            let Some(end) = text.find("\r\n\r\n") else {
+                continue;
+            };
+            // The size of the first chunk then stands between two line ends, as all others do.
+            let is_chunked = text[..end].to_lowercase().contains("chunked");
+            text.drain(..end + if is_chunked { 2 } else { 4 });
+            has_begun = true;
+        }
+        // Chunks may cut tokens. Of what is sent, nothing has a carriage return in it.
+        let mut from = 0;
+        while let Some(at) = text[from..].find('\r').map(|at| from + at)
+            && let Some(size) = text.get(at + 2..).and_then(|rest| rest.find("\r\n"))
+        {
+            events.push_str(&text[from..at]);
+            from = at + 2 + size + 2;
+        }
+        let known = text[from..].find('\r').map_or(text.len(), |at| from + at);
+        events.push_str(&text[from..known]);
+        text.drain(..known);
+        let whole = events.rfind('\n').map_or(0, |end| end + 1);
+        // Several tokens may come in one event, where they were held back.
+        for piece in events[..whole].split(';') {
+            let stamp = piece
+                .rsplit_once('t')
+                .map(|(_, stamp)| stamp.parse::<u64>());
+            if let Some(Ok(stamp)) = stamp {
+                late.push(now().saturating_sub(stamp));
             }
         }
-        text.drain(..whole);
+        events.drain(..whole);
     }
     match late.len() == tokens {
         true => Ok(late),

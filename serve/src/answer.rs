@@ -4,7 +4,7 @@ use futures_util::StreamExt;
 use futures_util::stream::{self, BoxStream, SelectAll};
 use unjinja::completion::{Completion, CompletionMessage, Delta, Ending};
 
-use crate::explain::Explained;
+use crate::explain::Explanation;
 use crate::fault::Fault;
 use crate::record::Record;
 use crate::upstream::{Reading, Used};
@@ -20,6 +20,18 @@ pub(crate) enum Reason {
     Length,
     /// It has written a text that the client has named.
     StoppedBy(String),
+}
+
+impl Reason {
+    /// The reason for people.
+    fn words(&self) -> String {
+        match self {
+            Reason::Stop => "the model was done".to_owned(),
+            Reason::Calls => "the model has called tools".to_owned(),
+            Reason::Length => "there was no room for more".to_owned(),
+            Reason::StoppedBy(text) => format!("the model has written {text:?}"),
+        }
+    }
 }
 
 /// What comes of a choice in the end.
@@ -70,7 +82,7 @@ pub(crate) struct Choice {
 #[derive(Default)]
 pub(crate) struct Watched {
     pub(crate) record: Option<Record>,
-    pub(crate) explained: Option<Explained>,
+    pub(crate) explanation: Option<Box<dyn Explanation>>,
 }
 
 impl Choice {
@@ -79,10 +91,10 @@ impl Choice {
         reading: Reading,
         completion: Completion,
         most_calls: usize,
-        watched: Watched,
+        mut watched: Watched,
     ) -> Choice {
-        if let Some(explained) = &watched.explained {
-            explained.sent(completion.initial_deltas());
+        if let Some(explanation) = &mut watched.explanation {
+            explanation.sent(completion.initial_deltas());
         }
         Choice {
             index,
@@ -104,7 +116,12 @@ impl Choice {
             match choice.next().await {
                 Ok(Some(part)) => Some((Ok(part), Some(choice))),
                 Ok(None) => None,
-                Err(fault) => Some((Err(fault), None)),
+                Err(fault) => {
+                    if let Some(explanation) = &mut choice.watched.explanation {
+                        explanation.ended(&format!("broken off: {}", fault.message));
+                    }
+                    Some((Err(fault), None))
+                }
             }
         });
         parts.boxed()
@@ -133,11 +150,14 @@ impl Choice {
             if let Some(record) = &mut self.watched.record {
                 record.add(&text);
             }
+            if let Some(explanation) = &mut self.watched.explanation {
+                explanation.came(&text);
+            }
             let deltas = completion.feed(&text);
             let mut deltas = deltas.map_err(|error| Fault::unreadable(&error))?;
             self.calls.apply(&mut deltas);
-            if let Some(explained) = &self.watched.explained {
-                explained.came(&text, &deltas);
+            if let Some(explanation) = &mut self.watched.explanation {
+                explanation.sent(&deltas);
             }
             self.waiting = deltas;
         }
@@ -162,12 +182,13 @@ impl Choice {
             (_, Some(text)) => Reason::StoppedBy(text),
             _ => Reason::Stop,
         };
-        if let Some(explained) = &self.watched.explained {
-            explained.sent(&self.waiting);
-            explained.ended(&format!("{reason:?}"));
+        if let Some(explanation) = &mut self.watched.explanation {
+            explanation.sent(&self.waiting);
+            explanation.ended(&reason.words());
         }
         if let Some(record) = self.watched.record.take() {
-            record.keep(ending);
+            // Where a client wants no further call, the rest has not been read.
+            record.keep(ending == Ending::Length || self.calls.has_enough());
         }
         let unfinished = finished.unfinished.into_iter().map(|call| call.id);
         self.end = Some(Box::new(End {

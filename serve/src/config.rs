@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use unjinja::chat_template::{ChatTemplate, RenderInput};
 
-use crate::{Engine, Tell};
+use crate::{Engine, Explain, Tell};
 
 /// What a server is to be.
 ///
@@ -42,8 +42,8 @@ pub struct Config {
     pub limits: Limits,
     /// A file to which outputs are appended.
     pub record: Option<PathBuf>,
-    /// Whether all that happens to answers is told.
-    pub explain: bool,
+    /// Who is told all that happens to answers.
+    pub explain: Option<Arc<dyn Explain>>,
     /// Where people are told something.
     pub tell: Tell,
 }
@@ -94,7 +94,7 @@ impl Config {
             best_effort: false,
             limits: Limits::default(),
             record: None,
-            explain: false,
+            explain: None,
             tell: Arc::new(|line| eprintln!("{line}")),
         }
     }

@@ -1,48 +1,69 @@
-//! What happens to an answer, told while it happens.
+//! What happens to answers, told while it happens.
 
 use unjinja::completion::Delta;
+use unjinja::{ParserOptions, ResponseTemplate};
 
-use crate::Tell;
-
-/// Tells of one choice what came, and what was sent for it.
-pub(crate) struct Explained {
-    tell: Tell,
-    name: String,
+/// Tells people what happens to answers.
+pub trait Explain: Send + Sync {
+    /// An answer begins. What is returned is told the rest of it; when that is dropped before the end, the client has gone.
+    fn begin(&self, begun: &Begun<'_>) -> Box<dyn Explanation>;
 }
 
-impl Explained {
-    pub(crate) fn new(tell: Tell, id: &str, choice: usize) -> Explained {
-        let name = match choice {
-            0 => id.to_owned(),
-            choice => format!("{id}[{choice}]"),
-        };
-        Explained { tell, name }
-    }
+/// An answer that begins.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Begun<'a> {
+    /// The id that the client gets.
+    pub id: &'a str,
+    /// Which of several answers to the request it is.
+    pub choice: usize,
+    /// Where the request came in.
+    pub path: &'a str,
+    /// What the engine was asked to complete.
+    pub prompt: &'a str,
+    /// What the output is read with.
+    pub template: &'a ResponseTemplate,
+    /// How it is read.
+    pub options: ParserOptions,
+}
 
-    pub(crate) fn came(&self, text: &str, deltas: &[Delta]) {
-        (self.tell)(&format!("{} came {text:?}", self.name));
-        self.sent(deltas);
-        if deltas.is_empty() {
-            (self.tell)(&format!("{}   held back, or a marker", self.name));
+impl<'a> Begun<'a> {
+    /// The first answer to a request, of this id, path and prompt, which is read with a template.
+    pub fn new(
+        id: &'a str,
+        path: &'a str,
+        prompt: &'a str,
+        template: &'a ResponseTemplate,
+    ) -> Begun<'a> {
+        Begun {
+            id,
+            choice: 0,
+            path,
+            prompt,
+            template,
+            options: ParserOptions::default(),
         }
     }
 
-    pub(crate) fn sent(&self, deltas: &[Delta]) {
-        for delta in deltas {
-            let what = match delta {
-                Delta::Role(role) => format!("role {role:?}"),
-                Delta::Content(text) => format!("content {text:?}"),
-                Delta::Reasoning(text) => format!("reasoning {text:?}"),
-                Delta::Call { index, id, name } => format!("call {index} of {name:?}, {id}"),
-                Delta::Arguments { index, text } => format!("arguments of {index} {text:?}"),
-                Delta::Field { name, .. } => format!("field {name:?}"),
-                _ => continue,
-            };
-            (self.tell)(&format!("{}   sent {what}", self.name));
-        }
+    /// Sets which of several answers it is.
+    pub fn choice(mut self, choice: usize) -> Begun<'a> {
+        self.choice = choice;
+        self
     }
 
-    pub(crate) fn ended(&self, reason: &str) {
-        (self.tell)(&format!("{} ended: {reason}", self.name));
+    /// Sets how the output is read.
+    pub fn options(mut self, options: ParserOptions) -> Begun<'a> {
+        self.options = options;
+        self
     }
+}
+
+/// Is told what happens to one answer.
+pub trait Explanation: Send {
+    /// A piece of the output has come.
+    fn came(&mut self, text: &str);
+    /// This was sent to the client, or kept for it where the answer is sent as a whole.
+    fn sent(&mut self, deltas: &[Delta]);
+    /// The answer has ended, and why.
+    fn ended(&mut self, how: &str);
 }

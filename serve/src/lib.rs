@@ -46,6 +46,7 @@ mod upstream;
 use std::sync::Arc;
 
 pub use config::{Config, Limits};
+pub use explain::{Begun, Explain, Explanation};
 pub use server::{ServeError, describe, serve};
 pub use upstream::{ENGINES, Engine};
 

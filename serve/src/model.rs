@@ -155,18 +155,23 @@ impl Model {
         Ok(ready)
     }
 
+    /// How it is read what the model writes after the prompt.
+    pub(crate) fn parser_options(ready: &Ready) -> ParserOptions {
+        // A call that is not what it should be is no reason to withhold the rest. And arguments may hold what ends a call or a turn, which
+        // no grammar keeps out of all of them.
+        ParserOptions::default()
+            .tools(ready.tools.clone())
+            .body_aware_close(true)
+            .on_malformed(OnMalformed::Event)
+    }
+
     /// Reads what the model writes after the prompt.
     pub(crate) fn completion(
         &self,
         ready: &Ready,
         options: CompletionOptions,
     ) -> Result<Completion, Fault> {
-        // A call that is not what it should be is no reason to withhold the rest. And arguments may hold what ends a call or a turn, which
-        // no grammar keeps out of all of them.
-        let parser = ParserOptions::default()
-            .tools(ready.tools.clone())
-            .body_aware_close(true)
-            .on_malformed(OnMalformed::Event);
+        let parser = Self::parser_options(ready);
         Completion::new(&self.response_template, &ready.prompt, parser, options)
             .map_err(|error| Fault::unreadable(&error))
     }

@@ -5,7 +5,6 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use unjinja::completion::Ending;
 use unjinja::{Value, json};
 
 use crate::Tell;
@@ -54,11 +53,11 @@ impl Record {
         self.output.push_str(text);
     }
 
-    /// Appends the output. Whoever waits for an answer has it, whatever becomes of the file.
-    pub(crate) fn keep(self, ending: Ending) {
-        let reason = match ending {
-            Ending::Length => "length",
-            _ => "stop",
+    /// Appends the output, which may have been cut off. Whoever waits for an answer has it, whatever becomes of the file.
+    pub(crate) fn keep(self, is_cut_off: bool) {
+        let reason = match is_cut_off {
+            true => "length",
+            false => "stop",
         };
         let mut line = object! {
             "id": self.id,

@@ -17,10 +17,10 @@ use unjinja::{Object, Value, json};
 
 use crate::answer::{Answer, Choice, Watched};
 use crate::api::{APIS, Api, Head};
-use crate::explain::Explained;
+use crate::explain::Begun;
 use crate::fault::Fault;
 use crate::guard;
-use crate::model::Ready;
+use crate::model::{Model, Ready};
 use crate::object::object;
 use crate::request::Request as Asked;
 use crate::server::Shared;
@@ -157,7 +157,7 @@ async fn answer(
         (shared.tell)(&format!("warning: {warning}"));
     }
     let head = head(shared, api, &understood.request);
-    let choices = ask(shared, &understood, &head, key.as_ref()).await?;
+    let choices = ask(shared, api, &understood, &head, key.as_ref()).await?;
     let writer = api.writer(head, &understood.body);
     let answer = Answer::new(choices);
     if !understood.request.stream {
@@ -223,6 +223,7 @@ fn head(shared: &Shared, api: &dyn Api, request: &Asked) -> Head {
 /// Asks the upstream for each choice.
 async fn ask(
     shared: &Shared,
+    api: &dyn Api,
     understood: &Understood,
     head: &Head,
     key: Option<&HeaderValue>,
@@ -260,9 +261,12 @@ async fn ask(
         let watched = Watched {
             record: recorder
                 .map(|recorder| recorder.begin(&head.id, &ready.prompt, ready.tools.as_list())),
-            explained: shared
-                .explain
-                .then(|| Explained::new(Arc::clone(&shared.tell), &head.id, index)),
+            explanation: shared.explain.as_ref().map(|explain| {
+                let template = &shared.model.response_template;
+                let begun = Begun::new(&head.id, api.path(), &ready.prompt, template);
+                let options = Model::parser_options(ready);
+                explain.begin(&begun.choice(index).options(options))
+            }),
         };
         let most = request.most_calls();
         Ok(Choice::new(index, reading, completion, most, watched))

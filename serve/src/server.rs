@@ -24,7 +24,7 @@ use crate::object::object;
 use crate::record::Recorder;
 use crate::routes;
 use crate::upstream::Upstream;
-use crate::{ENGINES, Tell};
+use crate::{ENGINES, Explain, Tell};
 
 /// Why there is no server.
 #[derive(Debug, thiserror::Error)]
@@ -67,7 +67,7 @@ pub(crate) struct Shared {
     pub(crate) room: Arc<Semaphore>,
     pub(crate) metrics: Metrics,
     pub(crate) recorder: Option<Recorder>,
-    pub(crate) explain: bool,
+    pub(crate) explain: Option<Arc<dyn Explain>>,
     pub(crate) tell: Tell,
     pub(crate) answered: AtomicU64,
 }

@@ -19,7 +19,7 @@ def test_the_options_are_those_that_there_are(help):
     # What concerns the chat template is the same for all commands.
     shared = {"--help", "--variant", "--offline", "--bos-token", "--eos-token", "--now", "--var"}
     own = set(re.findall(r"^ {2,6}(?:-\w, )?(--[\w-]+)", help, re.M)) - shared
-    of_others = {"--outputs", "--jsonl", "--path", "--features"}
+    of_others = {"--outputs", "--jsonl", "--path", "--features", "--body-aware-close"}
     assert set(re.findall(r"--[a-z][\w-]+", PAGE)) - of_others == own
 
 

@@ -1,9 +1,16 @@
 """The server itself: whom it answers, what it does when others misbehave, and how it ends."""
 
+import contextlib
+import fcntl
 import json
+import os
+import pty
+import select
 import signal
 import socket
+import struct
 import subprocess
+import termios
 import threading
 import time
 import urllib.error
@@ -247,6 +254,10 @@ def test_a_client_that_goes_away_ends_the_request(client, engine, stream):
     assert engine.left.wait(20), "the engine is not left alone"
 
 
+def unjinja(*arguments):
+    return subprocess.run([PROGRAM, *arguments], capture_output=True, text=True, env=os.environ | {"COLUMNS": "200"})
+
+
 def test_what_is_recorded_has_no_keys_and_is_evidence_for_derive(source, tmp_path):
     engine, record = Engine("openai"), tmp_path / "outputs.jsonl"
     engine.text = THOUGHT + CALLS
@@ -259,26 +270,110 @@ def test_what_is_recorded_has_no_keys_and_is_evidence_for_derive(source, tmp_pat
     assert first["text"] == second["text"] == THOUGHT + CALLS
     assert first["tools"] == TOOLS and "tools" not in second
     assert first["prefix"].endswith("<assistant>") and first["finish_reason"] == "stop"
-    derived = subprocess.run([PROGRAM, "derive", source, "--outputs", record], capture_output=True, text=True)
+    derived = unjinja("derive", source, "--outputs", record)
     assert derived.returncode == 0, derived.stderr
     template = tmp_path / "template.json"
     template.write_text(derived.stdout)
-    parsed = subprocess.run(
-        [PROGRAM, "parse", "-t", template, "--jsonl", record, "--no-events"], capture_output=True, text=True
-    )
+    parsed = unjinja("parse", "-t", template, "--jsonl", record, "--no-events")
     messages = [json.loads(line)["message"] for line in parsed.stdout.splitlines()]
     assert [len(message["tool_calls"]) for message in messages] == [2, 2]
 
 
-def test_what_happens_is_explained(source):
+def test_what_is_recorded_is_checked_and_stepped_through(source, tmp_path):
+    engine, record = Engine("openai"), tmp_path / "outputs.jsonl"
+    with serving("--upstream", engine.url, "--model", source, "--record", record) as address:
+        for text, reason, more in [
+            (THOUGHT + CALLS, "stop", {}),
+            # There was no room for the rest of the call.
+            (CALLS[:40], "length", {}),
+            # Of two calls, one is wanted, and the second is not read to its end.
+            (CALLS, "stop", {"parallel_tool_calls": False}),
+            # A tool that there is not.
+            (CALLS.replace("forecast", "wait"), "stop", {}),
+        ]:
+            engine.text, engine.finish_reason = text, reason
+            post(address, "/v1/chat/completions", QUESTION | {"tools": TOOLS} | more)
+    lines = list(map(json.loads, record.read_text().splitlines()))
+    assert [line["finish_reason"] for line in lines] == ["stop", "length", "length", "stop"]
+    # No output that was cut off is taken for one that is read wrongly.
+    derived = unjinja("derive", source, "--outputs", record)
+    assert (derived.returncode, "4 of 4 outputs" in derived.stderr) == (0, True), derived.stderr
+    template = tmp_path / "template.json"
+    template.write_text(derived.stdout)
+    for reader in (source, template):
+        checked = unjinja("check", "-t", reader, record)
+        assert checked.returncode == 1, checked.stderr
+        assert checked.stdout.startswith(f"FAIL {record}:4:1: {lines[3]['id']}\n  a call names `wait`")
+        assert "3 of 4 cases passed" in checked.stdout
+        screen = on_terminal("tui", reader, record) if reader == source else on_terminal("tui", "-t", reader, record)
+        assert all(line["id"][-12:] in screen for line in lines), screen
+
+
+def on_terminal(*arguments):
+    """What the workbench has written to a terminal until it is left."""
+    own, other = pty.openpty()
+    fcntl.ioctl(other, termios.TIOCSWINSZ, struct.pack("HHHH", 50, 200, 0, 0))
+    process = subprocess.Popen([PROGRAM, *arguments], stdin=other, stdout=other, stderr=other, start_new_session=True)
+    os.close(other)
+    screen, late = "", time.monotonic() + 30
+    while process.poll() is None and time.monotonic() < late:
+        if select.select([own], [], [], 0.5)[0]:
+            with contextlib.suppress(OSError):
+                screen += os.read(own, 65536).decode(errors="replace")
+        else:
+            os.write(own, b"q")
+    process.kill()
+    os.close(own)
+    return screen
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_what_happens_is_explained(source, path):
     engine, told = Engine("openai"), []
     engine.text = "<think>Rain\x1b[2J</think>Yes."
     with serving("--upstream", engine.url, "--model", source, "--explain", told=told) as address:
-        post(address, "/v1/chat/completions", QUESTION)
+        post(address, path, PATHS[path])
+        engine.endless = True
+        client = openai.OpenAI(base_url=f"{address}/v1", api_key="key", max_retries=0, timeout=20)
+        stream = ask(client, stream=True)
+        next(iter(stream))
+        stream.close()
+        assert engine.left.wait(20)
     text = "\n".join(told)
-    for expected in ['came "<"', "held back, or a marker", 'sent reasoning "R', 'sent content "', "ended: Stop"]:
-        assert expected in text
+    for expected in [
+        f" for {path}\n",
+        '#1 prompt   "<user>Rain?<end><assistant>"\n',
+        's "<"\n#1   holds  "<" back\n',
+        '#1   opens  thinking "<think>"\n',
+        '#1   sends  reasoning "R',
+        '#1   closes thinking "</think>"\n',
+        '#1   opens  content\n',
+        '#1   sends  content "Y',
+        "s the model was done\n",
+        "#2 begins   chatcmpl-",
+        "s the client has gone",
+    ]:
+        assert expected in text, text
     assert "\x1b" not in text
+
+
+@pytest.mark.parametrize("more, has_colours", [({}, True), ({"NO_COLOR": "1"}, False)])
+def test_on_a_terminal_regions_have_colours(source, more, has_colours):
+    engine = Engine("openai")
+    engine.text = "<think>Rain.</think>Yes."
+    own, other = pty.openpty()
+    environment = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "CLICOLOR_FORCE")} | more
+    command = [PROGRAM, "serve", "--upstream", engine.url, "--model", source, "--explain", "--listen", "127.0.0.1:0"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=other, text=True, env=environment)
+    post(process.stdout.readline().split()[-1], "/v1/chat/completions", QUESTION)
+    process.terminate()
+    process.communicate(timeout=40)
+    os.close(other)
+    told = os.read(own, 65536).decode()
+    os.close(own)
+    opens = "\x1b[36mopens\x1b[0m" if has_colours else "opens"
+    assert f"   {opens}  thinking" in told and "the model was done" in told
+    assert ("\x1b" in told) == has_colours
 
 
 def test_keys_are_told_nobody(source):

@@ -43,6 +43,8 @@ pub struct ModelOutput {
     pub message: Option<Object>,
     /// The tools that were offered, a list as chat templates take it.
     pub tools: Option<Value>,
+    /// Whether the model had no room for more: a call that the end cuts off is no fault then.
+    pub is_cut_off: bool,
 }
 
 impl ModelOutput {
@@ -53,11 +55,13 @@ impl ModelOutput {
             prefix: None,
             message: None,
             tools: None,
+            is_cut_off: false,
         }
     }
 
-    /// Reads an object with the `output` (or `text`), and where they are known the `prefix`, the `message`
-    /// and the `tools`. Other keys do not matter.
+    /// Reads an object with the `output` (or `text`), and where they are known the `prefix`, the `message`,
+    /// the `tools` and the `finish_reason`, which is `length` where the model had no room for more. Other
+    /// keys do not matter.
     ///
     /// # Errors
     ///
@@ -86,6 +90,7 @@ impl ModelOutput {
             prefix: text("prefix")?,
             message,
             tools: value.get("tools").filter(|tools| !tools.is_null()).cloned(),
+            is_cut_off: text("finish_reason")?.as_deref() == Some("length"),
         })
     }
 

@@ -46,6 +46,15 @@ pub enum Failure {
         /// What came out.
         actual: Object,
     },
+    /// A marker of the format is left in a text of which nobody has said what it means.
+    MarkerLeft {
+        /// The field of the message.
+        field: String,
+        /// The marker.
+        marker: String,
+    },
+    /// A call names a tool that was not offered.
+    UnknownTool(String),
     /// The prompt has no anchor, so that all of it was read as part of the message.
     NoAnchor,
     /// The case says nothing of what it expects.
@@ -106,6 +115,8 @@ impl Failure {
             Failure::NotParsed(_) => "not parsed",
             Failure::OtherError { .. } => "other error",
             Failure::Parsed { .. } => "parsed",
+            Failure::MarkerLeft { .. } => "marker left",
+            Failure::UnknownTool(_) => "unknown tool",
             Failure::NoAnchor => "no anchor",
             Failure::NothingExpected(_) | Failure::NoConversationExpected { .. } => {
                 "nothing expected"
@@ -136,6 +147,12 @@ impl Failure {
             }
             Failure::Parsed { expected, .. } => {
                 format!("the output can be parsed, where an error was expected: {expected:?}")
+            }
+            Failure::MarkerLeft { field, marker } => format!(
+                "{marker:?} is left in `{field}`: mend the template, or, if this was said, write the `message`"
+            ),
+            Failure::UnknownTool(name) => {
+                format!("a call names `{name}`, which is none of the tools that were offered")
             }
             Failure::NoAnchor => {
                 "the template's anchor is not in the prompt, so all of it is read \
@@ -249,7 +266,8 @@ impl Case {
     }
 
     fn read_at(&self, template: &ResponseTemplate, places: &[usize]) -> EventTrace {
-        EventTrace::read(template, &self.tools, &self.prefix, &self.output, places)
+        let options = self.parser_options();
+        EventTrace::read(template, options, &self.prefix, &self.output, places)
     }
 
     /// What the case did not expect of what its output means as a whole.

@@ -19,7 +19,12 @@ const ENDINGS: [&str; 3] = [".fixture.yaml", ".fixture.yml", ".fixture.json"];
 
 /// Reads a file of text.
 pub(super) fn read_text(path: &Path) -> Result<String, Diagnostic> {
-    files::read_text(path, MAX_FILE).map_err(|error| match error.fault {
+    read_text_up_to(path, MAX_FILE)
+}
+
+/// Reads a file of text that may have so many bytes.
+pub(super) fn read_text_up_to(path: &Path, most: u64) -> Result<String, Diagnostic> {
+    files::read_text(path, most).map_err(|error| match error.fault {
         ReadFault::System(error) => refused(&error),
         ReadFault::TooLarge { .. } => {
             Diagnostic::new(error.fault.to_string()).with_remedy("divide it into several")

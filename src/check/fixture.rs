@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use crate::diagnostic::{Diagnostic, write_lines};
 use crate::position::Position;
 use crate::remedy::Remedy;
-use crate::response::{ResponseTemplate, Tools};
+use crate::response::{ParserOptions, ResponseTemplate, Tools, Unfinished};
 use crate::value::{Object, Value};
 
 use super::case::Failure;
@@ -69,6 +69,8 @@ pub struct Case {
     pub tools: Tools,
     /// What is expected.
     pub expected: Expected,
+    /// Whether the model had no room for more: a call that the end cuts off is no part of the message then.
+    pub is_cut_off: bool,
     /// Its number among the cases of its file; 0 if it stands in none.
     pub(super) number: usize,
 }
@@ -102,7 +104,17 @@ impl Case {
             output: output.into(),
             tools,
             expected,
+            is_cut_off: false,
             number: 0,
+        }
+    }
+
+    /// How the output is read.
+    pub fn parser_options(&self) -> ParserOptions {
+        let options = ParserOptions::default().tools(self.tools.clone());
+        match self.is_cut_off {
+            true => options.unfinished(Unfinished::Drop),
+            false => options,
         }
     }
 }

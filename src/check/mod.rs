@@ -4,6 +4,7 @@
 //! of many of them on all cores, each cut into pieces in several ways; [`Fixture::update`] makes one
 //! expect what comes out. [`FirstFixture`] is one to begin with, and [`compare`] finds the smallest
 //! text that two templates do not read alike.
+//! [`check_outputs`] does without fixtures: it says whether outputs that were logged are read well.
 //!
 //! ```
 //! use unjinja::check::{Case, Expected};
@@ -29,6 +30,7 @@ mod drift;
 mod files;
 mod first;
 mod fixture;
+mod outputs;
 mod prompts;
 mod reader;
 mod regions;
@@ -53,6 +55,7 @@ pub use drift::{drift, drift_on};
 pub use files::{find, is_fixture};
 pub use first::FirstFixture;
 pub use fixture::{Case, Expected, Fixture, FixtureError};
+pub use outputs::{OutputReader, check_outputs, outputs};
 pub use reader::Reader;
 pub use regions::{MarkedText, Region, RegionKind, regions};
 pub use run::{CaseReport, CheckOptions, CheckedCases, FileReport, Report, Unreadable, check};

@@ -158,7 +158,9 @@ impl Failure {
             }
             Failure::Renders { expected, actual } => (Some(expected.into()), Some(actual.into())),
             Failure::NoConversationExpected { actual, .. } => (None, Some(actual.clone())),
-            Failure::NoAnchor
+            Failure::MarkerLeft { .. }
+            | Failure::UnknownTool(_)
+            | Failure::NoAnchor
             | Failure::NothingExpected(_)
             | Failure::NotRendered(_)
             | Failure::NotRead(_)

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 use std::iter::FusedIterator;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::slice;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -47,11 +47,11 @@ impl CheckOptions {
     }
 
     /// Whether a case is to be checked.
-    pub(super) fn selects(&self, fixture: &Fixture, name: &str) -> bool {
+    pub(super) fn selects(&self, path: &Path, name: &str) -> bool {
         let Some(filter) = &self.filter else {
             return true;
         };
-        format!("{}: {name}", fixture.path().display()).contains(filter.as_str())
+        format!("{}: {name}", path.display()).contains(filter.as_str())
     }
 }
 
@@ -317,7 +317,8 @@ impl<'w> Work<'w> {
                 let outputs = (0..fixture.cases().len()).map(Which::Output);
                 let conversations = (0..fixture.conversations().len()).map(Which::Conversation);
                 let all = fixture.names().zip(outputs.chain(conversations));
-                let selected = all.filter(|((name, _), _)| self.options.selects(&fixture, name));
+                let selected =
+                    all.filter(|((name, _), _)| self.options.selects(fixture.path(), name));
                 let cases = selected.map(|(_, case)| (file, Arc::clone(&fixture), case));
                 state.cases.extend(cases);
             }

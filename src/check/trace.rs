@@ -1,7 +1,7 @@
 //! What happens while a text is read.
 
 use crate::response::{
-    Event, OwnedEvent, ParseError, ParserOptions, ResponseParser, ResponseTemplate, Tools,
+    Event, OwnedEvent, ParseError, ParserOptions, ResponseParser, ResponseTemplate,
 };
 use crate::value::{Object, Value};
 
@@ -23,12 +23,11 @@ impl EventTrace {
     /// Reads a text that is cut at some places.
     pub(super) fn read(
         template: &ResponseTemplate,
-        tools: &Tools,
+        options: ParserOptions,
         prefix: &str,
         output: &str,
         places: &[usize],
     ) -> EventTrace {
-        let options = ParserOptions::default().tools(tools.clone());
         let mut events = Vec::new();
         let outcome = read(
             template,

@@ -67,10 +67,10 @@ impl Fixture {
     /// ```
     pub fn update(&self, options: &CheckOptions) -> Update {
         let cases = self.cases().iter();
-        let selected = cases.filter(|case| options.selects(self, &case.name));
+        let selected = cases.filter(|case| options.selects(self.path(), &case.name));
         let new = selected.flat_map(|case| new_expectations(self.template(), case));
         let conversations = self.conversations().iter();
-        let selected = conversations.filter(|case| options.selects(self, &case.name));
+        let selected = conversations.filter(|case| options.selects(self.path(), &case.name));
         let new = new.chain(selected.flat_map(|case| self.new_of_conversation(case)));
         let mut new: Vec<Expectation> = new.filter(|new| new.replaces.is_none()).collect();
         new.sort_by_key(|new| new.number);

@@ -17,6 +17,8 @@ pub(super) struct OutputCase {
     pub(super) said: Option<AssistantTurn>,
     /// The markers of which none may be left in the message.
     markers: Vec<String>,
+    /// Whether the model had no room for more.
+    is_cut_off: bool,
     pub(super) tools: Tools,
 }
 
@@ -70,6 +72,7 @@ pub(super) fn cases(
         text: output.text.clone(),
         said: output.said(&options.reasoning_field),
         markers: findings.markers(),
+        is_cut_off: output.is_cut_off,
         tools: output
             .tools
             .as_ref()
@@ -83,7 +86,10 @@ impl OutputCase {
     pub(super) fn expected(&self) -> Expected<'_> {
         match &self.said {
             Some(said) => Expected::Turn(said),
-            None => Expected::NoMarkers(&self.markers),
+            None => Expected::NoMarkers {
+                markers: &self.markers,
+                is_cut_off: self.is_cut_off,
+            },
         }
     }
 

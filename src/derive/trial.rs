@@ -3,7 +3,8 @@
 use crate::analysis::assistant_turn::AssistantTurn;
 use crate::json;
 use crate::response::{
-    Delimiter, ParseError, ParserOptions, ResponseParser, ResponseTemplate, Tools, parse,
+    Delimiter, ParseError, ParserOptions, ResponseParser, ResponseTemplate, Tools, Unfinished,
+    parse,
 };
 use crate::value::Object;
 
@@ -16,7 +17,11 @@ pub(super) enum Expected<'a> {
     /// What was said.
     Turn(&'a AssistantTurn),
     /// Nothing is known but that none of these markers is left in the message.
-    NoMarkers(&'a [String]),
+    NoMarkers {
+        markers: &'a [String],
+        /// Whether a call may be cut off at the end, and goes then.
+        is_cut_off: bool,
+    },
 }
 
 /// How a text comes.
@@ -89,9 +94,11 @@ impl<'a> TrialReader<'a> {
         output: &str,
         expected: Expected<'_>,
     ) -> Option<Difference> {
-        let mut difference = match (self.read_when(cut, prefix, output), expected) {
+        let mut difference = match (self.read_when(cut, prefix, output, expected), expected) {
             (Ok(read), Expected::Turn(turn)) => self.difference_to(&read, turn)?,
-            (Ok(read), Expected::NoMarkers(markers)) => self.marker_left_in(&read, markers)?,
+            (Ok(read), Expected::NoMarkers { markers, .. }) => {
+                self.marker_left_in(&read, markers)?
+            }
             // Nothing but what stands in calls can fail to be read.
             (Err(error), _) => Difference {
                 parts: vec![MessagePart::Calls],
@@ -113,13 +120,13 @@ impl<'a> TrialReader<'a> {
         expected: Expected<'_>,
     ) -> bool {
         // Without words of what is wrong, which nobody reads of the thousands of texts that drafts are tried on.
-        match (self.read_when(cut, prefix, output), expected) {
+        match (self.read_when(cut, prefix, output, expected), expected) {
             (Ok(read), Expected::Turn(turn)) => {
                 trimmed(&read.reasoning) == trimmed(&turn.reasoning)
                     && trimmed(&read.content) == trimmed(&turn.content)
                     && read.calls == turn.calls
             }
-            (Ok(read), Expected::NoMarkers(markers)) => {
+            (Ok(read), Expected::NoMarkers { markers, .. }) => {
                 self.marker_left_in(&read, markers).is_none()
             }
             (Err(_), _) => false,
@@ -127,10 +134,22 @@ impl<'a> TrialReader<'a> {
     }
 
     /// What comes of a text that comes in this way.
-    fn read_when(&self, cut: Cut, prefix: &str, output: &str) -> Result<AssistantTurn, ParseError> {
+    fn read_when(
+        &self,
+        cut: Cut,
+        prefix: &str,
+        output: &str,
+        expected: Expected<'_>,
+    ) -> Result<AssistantTurn, ParseError> {
+        let options = match expected {
+            Expected::NoMarkers {
+                is_cut_off: true, ..
+            } => self.options().unfinished(Unfinished::Drop),
+            _ => self.options(),
+        };
         match cut {
-            Cut::Whole => self.read(prefix, output),
-            Cut::Pieces => self.read_pieces(prefix, output),
+            Cut::Whole => Ok(self.turn(&parse(self.template, prefix, output, options)?)),
+            Cut::Pieces => self.read_pieces(prefix, output, options),
         }
     }
 
@@ -140,8 +159,13 @@ impl<'a> TrialReader<'a> {
     }
 
     /// What comes of a text that is fed in small pieces.
-    fn read_pieces(&self, prefix: &str, output: &str) -> Result<AssistantTurn, ParseError> {
-        let mut parser = ResponseParser::new(self.template, prefix, self.options())?;
+    fn read_pieces(
+        &self,
+        prefix: &str,
+        output: &str,
+        options: ParserOptions,
+    ) -> Result<AssistantTurn, ParseError> {
+        let mut parser = ResponseParser::new(self.template, prefix, options)?;
         let mut rest = output;
         while let Some((last, c)) = rest.char_indices().take(PIECE).last() {
             let (piece, after) = rest.split_at(last + c.len_utf8());

@@ -12,9 +12,13 @@ use clap::ValueEnum;
 
 use crate::options::option_name;
 use crate::printing;
-use unjinja::check::{CheckOptions, Fixture, Report, Settings, check, find};
+use unjinja::check::{
+    CheckOptions, Fixture, OutputReader, Report, Settings, check, check_outputs, find,
+};
 
-use super::{Failure, output};
+use super::source::SourceOptions;
+use super::{Failure, input, output};
+use crate::tui::Target;
 
 /// What is reported where there is nothing to check.
 const HOW_TO_BEGIN: &str = "make a first one with `unjinja new chat_template.jinja`, or write one: \
@@ -33,6 +37,10 @@ const HOW_TO_BEGIN: &str = "make a first one with `unjinja new chat_template.jin
     unjinja check fixtures/ --update
     git diff fixtures/
 
+  Outputs that `unjinja serve --record` has kept: is each of them read well?
+    unjinja check -t response_template.json outputs.jsonl
+    unjinja check -t model/ outputs.jsonl
+
   In CI:
     unjinja check --format github
     unjinja check --format junit > report.xml
@@ -41,19 +49,35 @@ Fixtures are files that end in .fixture.yaml, .fixture.yml or .fixture.json. Eve
 several times: whole, byte by byte, character by character, and in random pieces. The message and
 the events have to be the same each time.
 
+With `-t`, the files hold outputs, one JSON object per line, each with `text` and, where they are
+known, `prefix`, `tools`, `finish_reason`, `id` and `message`. An output is read well if it can be
+parsed, however it is cut, if no marker of the format is left in a text, and if its calls name tools
+that were offered. With a `message`, it has to mean that message.
+
 unjinja.toml, in the current folder or a parent, may name the fixtures:
   [check]
   paths = [\"fixtures\"]
 
 Exit codes:
-  0  every case is as expected
+  0  every case is as expected, every output is read well
   1  some are not
-  2  a fixture can't be read, or there is none")]
+  2  a file or the template can't be read, or there is nothing to check")]
 pub(crate) struct Args {
     /// Fixtures, and folders that contain some [default: those that unjinja.toml names, or the current
-    /// folder]
+    /// folder]; with `-t`, files of outputs
     #[arg(value_name = "PATH")]
     paths: Vec<PathBuf>,
+
+    /// Check that outputs are read well with this: a response template, or a chat template whose response
+    /// template is derived, in any source that `unjinja tui` takes
+    #[arg(
+        short,
+        long,
+        value_name = "SOURCE",
+        requires = "paths",
+        conflicts_with = "update"
+    )]
+    template: Option<String>,
 
     /// How to print what was found
     #[arg(long, value_name = "FORMAT", default_value = "human")]
@@ -75,6 +99,9 @@ pub(crate) struct Args {
     /// The seed of random cuts [default: that of unjinja.toml, or 0]
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
+
+    #[command(flatten, next_help_heading = "The chat template, with -t")]
+    source: SourceOptions,
 }
 
 /// How to print what was found.
@@ -92,17 +119,51 @@ enum CheckFormat {
 
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let settings = super::settings()?;
-    let paths = fixtures(&args.paths, &settings)?;
     let mut options = CheckOptions::default();
     options.seed = args.seed.or(settings.seed).unwrap_or_default();
     options.filter.clone_from(&args.filter);
     options.fail_fast = args.fail_fast && !args.update;
-    let mut report = check(&paths, &options);
-    if args.update && update_all(&report, &options)? {
-        report = check(&paths, &options);
-    }
+    let report = match &args.template {
+        Some(template) => check_outputs(&args.paths, &args.reader(template)?, &options),
+        None => check_fixtures(args, &settings, &options)?,
+    };
     print(&report, args.format)?;
     verdict(&report, args)
+}
+
+fn check_fixtures(
+    args: &Args,
+    settings: &Settings,
+    options: &CheckOptions,
+) -> Result<Report, Failure> {
+    if let Some(path) = args.paths.iter().find(|path| input::holds_lines(path)) {
+        let path = path.display();
+        return Err(Failure::Input(format!(
+            "{path}: outputs are checked with the template that reads them: name it, as in \
+             `unjinja check -t response_template.json {path}`"
+        )));
+    }
+    let paths = fixtures(&args.paths, settings)?;
+    let report = check(&paths, options);
+    match args.update && update_all(&report, options)? {
+        true => Ok(check(&paths, options)),
+        false => Ok(report),
+    }
+}
+
+impl Args {
+    /// What reads outputs. Where the chat template is known, so are all markers of the format.
+    fn reader(&self, template: &str) -> Result<OutputReader, Failure> {
+        let mut target = Target::new(template);
+        self.source.fill(&mut target);
+        let loaded = target.load(None);
+        let loaded = loaded.map_err(|error| Failure::Input(error.to_string()))?;
+        let reader = OutputReader::new(&loaded.template);
+        Ok(match &loaded.format {
+            Some(format) => reader.with_findings(&format.findings),
+            None => reader,
+        })
+    }
 }
 
 /// The fixtures that paths name.
@@ -191,6 +252,11 @@ fn print(report: &Report, format: CheckFormat) -> Result<(), Failure> {
 fn verdict(report: &Report, args: &Args) -> Result<(), Failure> {
     if report.unreadable().next().is_some() {
         return Err(Failure::Reported(2));
+    }
+    if report.cases().next().is_none() && args.filter.is_none() {
+        let paths = args.paths.iter().map(|path| path.display().to_string());
+        let paths = paths.collect::<Vec<String>>().join(", ");
+        return Err(Failure::Input(format!("there is no output in {paths}")));
     }
     if report.cases().next().is_none() {
         let filter = args.filter.as_deref().unwrap_or_default();

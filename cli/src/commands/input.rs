@@ -28,6 +28,12 @@ pub(crate) fn read_text(path: &Path) -> Result<String, Failure> {
     read.map_err(Failure::Input)
 }
 
+/// Whether a file holds outputs by its name, one JSON object per line.
+pub(crate) fn holds_lines(path: &Path) -> bool {
+    let extension = path.extension().and_then(|extension| extension.to_str());
+    extension.is_some_and(|extension| ["jsonl", "ndjson"].contains(&extension))
+}
+
 /// What a file is called in messages.
 pub(crate) fn name(path: &Path) -> String {
     match path == Path::new("-") {

@@ -1,5 +1,7 @@
 //! `unjinja serve`: structured answers in front of any engine.
 
+mod explain;
+
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,8 +27,11 @@ use crate::printing;
     OPENAI_BASE_URL=http://127.0.0.1:8787/v1 OPENAI_API_KEY=none python agent.py
     ANTHROPIC_BASE_URL=http://127.0.0.1:8787 ANTHROPIC_API_KEY=none python agent.py
 
-  Record what models write, to derive a better response template from it:
+  Record what models write; see whether it is read well, step through it, and derive a better
+  response template from it:
     unjinja serve --upstream URL --model model/ --record outputs.jsonl
+    unjinja check -t model/ outputs.jsonl
+    unjinja tui model/ outputs.jsonl
     unjinja derive model/ --outputs outputs.jsonl
 
   Show what would be served, without serving it:
@@ -91,11 +96,12 @@ pub(crate) struct Args {
     #[arg(long, value_name = "SECONDS", default_value = "30", value_parser = clap::value_parser!(u64).range(1..=86_400))]
     client_timeout: u64,
 
-    /// Append outputs to a file, one JSON object per line, for `derive --outputs` and `parse --jsonl`
+    /// Append outputs to a file, one JSON object per line, for `check -t`, `tui`, `derive --outputs` and
+    /// `parse --jsonl`
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
 
-    /// Show what comes from the model, and what is sent for it
+    /// Show live what comes from the model, where regions begin and end, and what is sent
     #[arg(long)]
     explain: bool,
 
@@ -134,7 +140,10 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     config.limits.engine_timeout = Duration::from_secs(args.timeout);
     config.limits.client_timeout = Duration::from_secs(args.client_timeout);
     config.record = args.record.clone();
-    config.explain = args.explain;
+    config.explain = match args.explain {
+        true => Some(Arc::new(explain::Explainer::default())),
+        false => None,
+    };
     config.tell = Arc::new(|line| printing::tell(format_args!("{line}\n")));
     let fail = |error: unjinja_serve::ServeError| Failure::Input(error.to_string());
     if args.print_config {

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use crate::printing;
 use crate::tui::{self, Origin, Sample, Target, TerminalError, Workbench};
-use unjinja::check::{Case, Expected};
+use unjinja::check::{Case, Expected, outputs};
 use unjinja::files::{ReadFault, read_text};
 use unjinja::{ResponseTemplate, Tools};
 
@@ -31,6 +31,9 @@ const SOON: Duration = Duration::from_millis(300);
 
   A response template, with outputs of a model:
     unjinja tui -t response_template.json output.txt another.txt
+
+  Outputs that `unjinja serve --record` has kept, each with its own prompt and tools:
+    unjinja tui model/ outputs.jsonl
 
   A conversation that the chat template has rendered: who says what, and what the model writes:
     unjinja tui chat_template.jinja --conversation prompt.txt
@@ -54,7 +57,8 @@ pub(crate) struct Args {
     #[arg(value_name = "SOURCE", required_unless_present = "template")]
     source: Option<String>,
 
-    /// Outputs of a model to replay; `-` is standard input, live
+    /// Outputs of a model to replay; `-` is standard input, live. A file that ends in .jsonl holds many,
+    /// one JSON object per line, as `unjinja check -t` takes them
     #[arg(value_name = "OUTPUT")]
     outputs: Vec<PathBuf>,
 
@@ -151,6 +155,12 @@ impl Args {
     /// A text without any Jinja would be taken for a chat template that writes nothing but itself.
     fn check_order(&self, source: &str) -> Result<(), Failure> {
         let path = Path::new(source);
+        if input::holds_lines(path) {
+            return Err(Failure::Input(format!(
+                "{source}: outputs stand behind the template that reads them, as in \
+                 `unjinja tui model/ {source}`"
+            )));
+        }
         let is_plain = path.is_file()
             && read_text(path, MAX_OUTPUT).is_ok_and(|text| {
                 let starts = ["{", "["];
@@ -260,6 +270,10 @@ impl Args {
                 samples.push(Sample::live(prefix.clone(), tools.clone()));
                 continue;
             }
+            if input::holds_lines(&path) {
+                samples.extend(recorded(&path, &prefix, &tools)?);
+                continue;
+            }
             let (text, fault) = read_output(&path)?;
             faults.extend(fault);
             samples.push(given(path.display().to_string(), text, &prefix, &tools));
@@ -352,6 +366,21 @@ fn is_chat_template(path: &Path) -> bool {
     let mut ends = ["jinja", "jinja2", "gguf"].iter();
     path.extension()
         .is_some_and(|extension| ends.any(|end| extension == *end))
+}
+
+/// The outputs in a file of lines. What one of them lacks is taken from what was given for all.
+fn recorded(path: &Path, prefix: &str, tools: &Tools) -> Result<Vec<Sample>, Failure> {
+    let cases = outputs(path).map_err(|error| Failure::Input(error.to_string()))?;
+    let samples = cases.into_iter().map(|mut case| {
+        if case.prefix.is_empty() {
+            case.prefix = prefix.to_owned();
+        }
+        if case.tools.names().next().is_none() {
+            case.tools = tools.clone();
+        }
+        Sample::new(Origin::Given, case)
+    });
+    Ok(samples.collect())
 }
 
 fn given(name: String, text: String, prefix: &str, tools: &Tools) -> Sample {

@@ -14,6 +14,45 @@ const FIELDS: [Color; 6] = [
     Color::LightMagenta,
 ];
 
+/// A style as the parameters of the escape sequence that switches it on, for what is printed line by line.
+#[cfg(feature = "serve")]
+pub(crate) fn escape_code(style: Style) -> String {
+    let modifiers = [
+        (Modifier::BOLD, "1"),
+        (Modifier::DIM, "2"),
+        (Modifier::UNDERLINED, "4"),
+        (Modifier::REVERSED, "7"),
+        (Modifier::CROSSED_OUT, "9"),
+    ];
+    let modifiers = modifiers.into_iter();
+    let mut codes: Vec<String> = modifiers
+        .filter(|(modifier, _)| style.add_modifier.contains(*modifier))
+        .map(|(_, code)| code.to_owned())
+        .collect();
+    // The sixteen colours of a terminal, of which the second eight are the light ones.
+    let number = |colour: Color| match colour {
+        Color::Black => 0,
+        Color::Red => 1,
+        Color::Green => 2,
+        Color::Yellow => 3,
+        Color::Blue => 4,
+        Color::Magenta => 5,
+        Color::Cyan => 6,
+        Color::Gray => 7,
+        Color::LightRed => 61,
+        Color::LightGreen => 62,
+        Color::LightYellow => 63,
+        Color::LightBlue => 64,
+        Color::LightMagenta => 65,
+        Color::LightCyan => 66,
+        // No style here has another one.
+        _ => 9,
+    };
+    codes.extend(style.fg.map(|colour| (30 + number(colour)).to_string()));
+    codes.extend(style.bg.map(|colour| (40 + number(colour)).to_string()));
+    codes.join(";")
+}
+
 /// How things look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Styles {

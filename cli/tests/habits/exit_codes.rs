@@ -39,6 +39,8 @@ fn each_means_what_the_table_says() {
         place.read("good.fixture.yaml").replace(": Hi}", ": Ho}"),
     );
     place.write("worse.fixture.yaml", "cases: []");
+    place.write("good.jsonl", r#"{"text": "Hi<end>"}"#);
+    place.write("bad.jsonl", r#"{"text": "<call>{</call>"}"#);
     place.write(
         "ported.json",
         r#"{"start_anchor": "<bot>", "fields": {"reasoning_content": {"open": "<t>", "close": "</t>"}}}"#,
@@ -50,6 +52,7 @@ fn each_means_what_the_table_says() {
             &[
                 ("parse -t template.json", "Hi<end>"),
                 ("check good.fixture.yaml", ""),
+                ("check -t template.json good.jsonl", ""),
                 ("lint template.json", ""),
                 ("diff template.json template.json", ""),
                 ("derive chat.jinja", ""),
@@ -91,6 +94,7 @@ fn each_means_what_the_table_says() {
             &[
                 ("parse -t template.json", "<call>{</call>"),
                 ("check bad.fixture.yaml", ""),
+                ("check -t template.json bad.jsonl", ""),
                 ("lint template.json --deny all", ""),
                 ("diff template.json other.json", ""),
                 ("render invalid.jinja -m messages.json", ""),
@@ -137,6 +141,8 @@ fn each_means_what_the_table_says() {
                 ("check worse.fixture.yaml", ""),
                 ("check none.fixture.yaml", ""),
                 ("check empty", ""),
+                ("check bad.jsonl", ""),
+                ("check -t template.json broken.json", ""),
                 ("check --filter none", ""),
                 ("tui chat.jinja", ""),
                 ("port template.json", ""),

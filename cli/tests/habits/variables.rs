@@ -9,11 +9,16 @@ fn every_command_that_renders_takes_them() {
         {% endif %}";
     place.write("wanting.jinja", format!("{wanting}{CHAT_TEMPLATE}"));
     place.write("messages.json", r#"[{"role": "user", "content": "Hi"}]"#);
+    place.write(
+        "outputs.jsonl",
+        r#"{"prefix": "<assistant>", "text": "Hi<end>"}"#,
+    );
     for (command, without) in [
         ("derive -q wanting.jinja", 2),
         ("analyze wanting.jinja", 1),
         ("caps wanting.jinja", 1),
         ("new wanting.jinja -o -", 2),
+        ("check -t wanting.jinja outputs.jsonl", 2),
         ("render wanting.jinja -m messages.json", 1),
         ("lint template.json --chat-template wanting.jinja", 1),
         (
