@@ -9,7 +9,6 @@ from sglang_asked import ask, grammar_of, tokenizer
 # What stands in for a GPU has to stand first.
 from tags import compiled, hold_recorded
 from sglang.srt.parser import response_template as theirs
-from sglang.srt.parser.reasoning_parser import ReasoningParser
 
 import unjinja
 
@@ -52,6 +51,7 @@ def test_the_tags_that_the_server_hands_to_the_engine_hold_calls():
         def compiled_for(keys):
             _, _, engine = ask(output, **given, **keys)
             tag, from_start = grammar_of(engine)
+            assert from_start
             return compiled(tag)
 
         return output, compiled_for

@@ -61,4 +61,17 @@ def test_the_server_refuses_what_can_not_be_held():
     plain = "{% for m in messages %}{{ '<' + m.role + '>' + m.content + '<end>' }}{% endfor %}<assistant>"
     answer, engine = post("Well.", tok=tokenizer(plain), tool_choice="required")
     assert answer.status_code == 400, answer.text
-    assert "response template" in answer.json()["message"] and engine.asked is None
+    assert "tool_calls" in answer.json()["message"] and engine.asked is None
+
+
+@pytest.mark.parametrize("begun", ["<think>", cases.THOUGHTS, "Well"])
+def test_a_tag_begins_where_the_prompt_ends(begun):
+    """Here SGLang does not know that the model thinks, and nothing waits for an end of thoughts."""
+    tok = tokenizer()
+    output = (cases.THOUGHTS + cases.CALL).removeprefix(begun) if begun != "Well" else "." + cases.CALL
+    message, _, engine = ask(output, tok=tok, input_ids=[tok.token(cases.PROMPT + begun)], tools=STRICT)
+    assert message[2] == [WEATHER]
+    tag, from_start = grammar_of(engine)
+    tag = compiled(tag)
+    assert from_start and allows(tag, output)
+    assert not allows(tag, output.replace(cases.CALL, WRONG))
