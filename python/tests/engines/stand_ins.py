@@ -70,19 +70,14 @@ class StandIn(types.ModuleType):
         place = f"{self.__name__}.{name}"
         if name.startswith("__") or place in ABSENT:
             raise AttributeError(name)
-        return ON_A_CPU.get(place, Nothing)
-
-
-class Device(Nothing):
-    @staticmethod
-    def is_available():
-        return False
+        return StandIn(place) if place in PARTS else ON_A_CPU.get(place, Nothing)
 
 
 # PyTorch as it is on a CPU: by this, engines decide which of their modules they import.
 ABSENT = {"torch.npu", "torch.hpu"}
-ON_A_CPU = {"torch.version": types.SimpleNamespace(cuda=None, hip=None, xpu=None)}
-ON_A_CPU |= {f"torch.{name}": Device for name in ("cuda", "mps", "xpu")}
+PARTS = {"torch.version", "torch.cuda", "torch.mps", "torch.xpu"}
+ON_A_CPU = {f"torch.version.{name}": None for name in ("cuda", "hip", "xpu")}
+ON_A_CPU |= {f"torch.{name}.is_available": lambda: False for name in ("cuda", "mps", "xpu")}
 
 
 class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
