@@ -4,12 +4,15 @@ It follows the suite's contract for adapters. A model's response template is der
 the folder that `UNJINJA_CHAT_TEMPLATES` names, as `models.json` says; where that variable is `hub`, it is loaded from the hub at the
 revision that the fixture names, for which unjinja has to be built with `--features hub`.
 
-Chunks are groups of tokens. Where the model's tokenizer can't be loaded, the text is cut into pieces like tokens: a marker is one,
-and words are cut in pieces of up to six letters.
+Chunks are groups of tokens: those that the fixture records, if the model's tokenizer can be loaded, or its vocabulary comes in a
+package that is installed (`vocabularies.py`). Otherwise the text is cut into pieces like tokens: a marker is one, and words are cut
+in pieces of up to six letters.
 """
 
 from __future__ import annotations
 
+import codecs
+import functools
 import json
 import os
 import pathlib
@@ -18,10 +21,15 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import Any, ClassVar
 
 from canitoolcall.adapters.base import Adapter, AdapterUnavailable, ReplayInput, Support, ToolSpec
+from canitoolcall.fixtures import load_family
 from canitoolcall.results import ParseResult, StreamAccumulator
+
+import vocabularies
 
 HERE = pathlib.Path(__file__).resolve().parent
 MODELS = json.loads((HERE / "models.json").read_text(encoding="utf-8"))
+# A folder of response templates to read with instead, named as the chat templates are: those of another derivation, or written by hand.
+TEMPLATES = os.environ.get("UNJINJA_RESPONSE_TEMPLATES")
 FOLDER = os.environ.get("UNJINJA_CHAT_TEMPLATES") or str(HERE.parents[1].parent / "shared" / "templates")
 # Whether calls are sent when they are whole, as `ResponseParser` has them, or their arguments while they are written, as `Completion` has
 # them: then a call that is cut off has been begun to be sent.
@@ -61,7 +69,7 @@ class UnjinjaAdapter(Adapter):
             "response_template": template,
             "chat_template": chat.name,
             "prefix": self._prefix(raw),
-            "tokens": "the model's" if self._tokenizer(raw) else "pieces like tokens",
+            "tokens": "recorded" if self.tokens(raw) else "pieces like tokens",
         }
 
     # ---- what the model is
@@ -76,7 +84,7 @@ class UnjinjaAdapter(Adapter):
                 known = MODELS[raw.model]
                 path = pathlib.Path(FOLDER, known["template"])
                 chat = unjinja.chat_template(path, bos_token=known["bos_token"], eos_token=known["eos_token"])
-            self._derived[raw.model] = chat, unjinja.derive(chat).template
+            self._derived[raw.model] = chat, _given(raw.model) or unjinja.derive(chat).template
         return self._derived[raw.model]
 
     def _prefix(self, raw: ReplayInput) -> str:
@@ -113,15 +121,22 @@ class UnjinjaAdapter(Adapter):
 
     # ---- tokens
 
-    def _pieces(self, raw: ReplayInput) -> list[str]:
-        """The text, token by token."""
+    def tokens(self, raw: ReplayInput) -> list[str] | None:
+        """What is shown of the text with each token that the fixture records, if its tokens are known."""
+        if raw.token_ids is None:
+            return None
         tokenizer = self._tokenizer(raw)
-        if tokenizer is not None and raw.token_ids is not None:
+        if tokenizer is not None:
             from tokenizers.decoders import DecodeStream
 
             decoder = DecodeStream([], skip_special_tokens=False)
             return [decoder.step(tokenizer._tokenizer, int(id)) or "" for id in raw.token_ids]
-        return [match.group() for match in PIECE.finditer(raw.text)]
+        return _recorded(raw.token_ids, raw.text, raw.family)
+
+    def _pieces(self, raw: ReplayInput) -> list[str]:
+        """The text, token by token."""
+        tokens = self.tokens(raw)
+        return [match.group() for match in PIECE.finditer(raw.text)] if tokens is None else tokens
 
     def units(self, raw: ReplayInput) -> list[int]:
         return list(range(len(self._pieces(raw))))
@@ -173,6 +188,21 @@ class UnjinjaAdapter(Adapter):
                 function = call["function"]
                 made.append_tool_call(function["name"], json.dumps(function["arguments"], ensure_ascii=False))
         return made.result()
+
+
+def _given(model: str) -> dict[str, Any] | None:
+    """The response template of `UNJINJA_RESPONSE_TEMPLATES`."""
+    if TEMPLATES is None:
+        return None
+    return json.loads(pathlib.Path(TEMPLATES, MODELS[model]["template"]).with_suffix(".json").read_text(encoding="utf-8"))
+
+
+@functools.lru_cache(maxsize=16)
+def _recorded(ids: tuple[int, ...], text: str, family: str) -> list[str] | None:
+    """What is shown of the text with each of its tokens, by a vocabulary that is installed. Characters that tokens cut come with the last."""
+    tokens = vocabularies.pieces(ids, text, load_family(family).markers)
+    shown = codecs.getincrementaldecoder("utf-8")()
+    return None if tokens is None else [shown.decode(token) for token in tokens]
 
 
 def _lenient(template: dict[str, Any]) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
     python conformance/run.py [--fail-on-difference]
 
-The chat templates are looked for as `adapter.py` says. Each fixture is read as a whole, in one chunk, token by token, cut at markers, in
+The chat templates and the tokens are looked for as `adapter.py` says. Each fixture is read as a whole, in one chunk, token by token, cut at markers, in
 groups of tokens, and character by character; the suite's own checks judge. With the option, the exit code is 1 if other fixtures
 fail than `reasons.json` names.
 """
@@ -14,6 +14,7 @@ import sys
 
 from adapter import UnjinjaAdapter
 from canitoolcall import __version__
+from canitoolcall.adapters.base import ReplayInput
 from canitoolcall.adapters.worker import replay
 from canitoolcall.chunking import DEFAULT_STRATEGIES, ChunkStrategy
 from canitoolcall.fixtures import load_fixtures
@@ -32,9 +33,9 @@ PUBLISHED = [
 ]
 
 
-def judged():
-    """Each fixture with its family and what came of it."""
-    adapter, families = UnjinjaAdapter(), {}
+def judged(adapter):
+    """Each fixture and what came of it."""
+    families = {}
     for fixture in load_fixtures():
         family = family_for(fixture, families)
         # Characters count, too, though no engine cuts so.
@@ -56,6 +57,13 @@ def table(results):
         yield [family, tried, count["pass"], count["soft_pass"], count["fail"] + count["error"], count["unsupported"]]
 
 
+def recorded(adapter, results):
+    """By vocabularies, of how many fixtures the recorded tokens are known, in a sentence."""
+    tried = [fixture for fixture, case in results if case.status.value != "unsupported"]
+    known = sum(adapter.tokens(ReplayInput.from_fixture(fixture)) is not None for fixture in tried)
+    return f"The tokens are those that the fixture records for {known} of {len(tried)}, and pieces like tokens for the others."
+
+
 def write(rows):
     rows = [[str(cell) for cell in row] for row in rows]
     lines = ["| " + " | ".join(row) + " |" for row in rows]
@@ -64,12 +72,14 @@ def write(rows):
 
 
 def main():
-    results = list(judged())
+    adapter = UnjinjaAdapter()
+    results = list(judged(adapter))
     reasons = json.loads(REASONS.read_text(encoding="utf-8"))
     failed = {fixture.id for fixture, case in results if case.status.value in ("fail", "error")}
     tried = {fixture.id for fixture, case in results if case.status.value != "unsupported"}
     print(f"canitoolcall {__version__}, with calls when they are whole:\n")
     print(write(table(results)))
+    print(f"\n{recorded(adapter, results)}")
     print("\nWhat the suite publishes of engines, with parsers written by hand for each family:\n")
     print(write([["engine", "fixtures", "pass", "but for white space", "fail"], *PUBLISHED]))
     print("\nWhat does not pass:\n")

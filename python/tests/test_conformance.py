@@ -20,3 +20,17 @@ def test_the_fixtures_of_canitoolcall_pass_but_for_those_that_are_named():
         [sys.executable, str(CONFORMANCE / "run.py"), "--fail-on-difference"], capture_output=True, text=True
     )
     assert ran.returncode == 0, ran.stdout + ran.stderr
+
+
+def test_recorded_tokens_are_known_by_the_vocabulary_in_which_they_are_the_text(monkeypatch):
+    sys.path.insert(0, str(CONFORMANCE))
+    import vocabularies
+
+    one, other = {1: b"a", 2: b"b"}, {1: b"b", 2: b"a", 3: "é".encode()[:1], 4: "é".encode()[1:], 5: b"<reserved>"}
+    monkeypatch.setattr(vocabularies, "_vocabularies", lambda: [one.get, other.get])
+    assert vocabularies.pieces([1, 2], "ab", ()) == [b"a", b"b"]
+    assert vocabularies.pieces([1, 3, 4], "bé", ()) == [b"b", b"\xc3", b"\xa9"]
+    # Markers that have been added to a vocabulary, in the place of another token or behind all.
+    assert vocabularies.pieces([5, 2, 9], "<call>a</call>", ("<call>", "</call>")) == [b"<call>", b"a", b"</call>"]
+    # The text has to be all that the tokens are.
+    assert vocabularies.pieces([1], "ab", ()) is None and vocabularies.pieces([1, 2, 2], "ab", ()) is None

@@ -12,7 +12,7 @@ if missing:
     pytest.skip(missing, allow_module_level=True)
 
 import cases  # noqa: E402
-from tags import NAMED, STRICT, UNKNOWN, WRONG, allows, compiled, hold_recorded  # noqa: E402
+from tags import NAMED, STRICT, UNKNOWN, WRONG, allows, compiled  # noqa: E402
 from sglang.srt.entrypoints.openai.protocol import Tool, ToolChoice  # noqa: E402
 from sglang.srt.function_call.function_call_parser import FunctionCallParser  # noqa: E402
 from sglang.srt.parser import response_template as theirs  # noqa: E402
@@ -246,24 +246,3 @@ def test_deltas_of_recorded_round_trips_are_the_message():
     print(f"{len(RECORDED) - sum(wrong.values())} of {len(RECORDED)} round trips", dict(+wrong))
     assert not other
     assert sum(wrong.values()) <= len(RECORDED) / 100, +wrong
-
-
-def test_tags_of_recorded_formats_hold_calls():
-    def ready(case):
-        tok, ends = tokenizer_of(case)
-        output = cases.turn(case, ends)
-        reasoning = thoughts_of(tok, case["prefix"]).detector
-        # Where the prompt has begun the message, thoughts are over before the grammar begins.
-        message_start = reasoning.starts_message(case["prefix"])
-        if not message_start and reasoning.think_end_token in output:
-            output = output[output.find(reasoning.think_end_token) + len(reasoning.think_end_token) :]
-
-        def grammar_of(keys):
-            choice = keys.get("tool_choice", "auto")
-            choice = choice if isinstance(choice, str) else ToolChoice(**choice)
-            calling = calls_of(tok, keys["tools"], case["prefix"])
-            return grammar(calling, choice, keys.get("parallel_tool_calls", True), message_start)
-
-        return output, grammar_of
-
-    hold_recorded(RECORDED, ready, (AssertionError, ValueError, RuntimeError))

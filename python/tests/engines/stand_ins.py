@@ -11,6 +11,8 @@ import importlib.util
 import sys
 import types
 
+import unjinja
+
 
 class Anything(abc.ABCMeta):
     """A class that has every attribute, and can be the base of anything."""
@@ -27,6 +29,10 @@ class Anything(abc.ABCMeta):
 
     def __getitem__(cls, key):
         return cls
+
+    # Without it, Python would ask for one item after the other, without an end.
+    def __iter__(cls):
+        return iter(())
 
 
 class Nothing(metaclass=Anything):
@@ -61,9 +67,17 @@ class StandIn(types.ModuleType):
     iinfo = finfo = Range
 
     def __getattr__(self, name):
-        if name.startswith("__"):
+        place = f"{self.__name__}.{name}"
+        if name.startswith("__") or place in ABSENT:
             raise AttributeError(name)
-        return Nothing
+        return StandIn(place) if place in PARTS else ON_A_CPU.get(place, Nothing)
+
+
+# PyTorch as it is on a CPU: by this, engines decide which of their modules they import.
+ABSENT = {"torch.npu", "torch.hpu"}
+PARTS = {"torch.version", "torch.cuda", "torch.mps", "torch.xpu"}
+ON_A_CPU = {f"torch.version.{name}": None for name in ("cuda", "hip", "xpu")}
+ON_A_CPU |= {f"torch.{name}.is_available": lambda: False for name in ("cuda", "mps", "xpu")}
 
 
 class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
@@ -128,6 +142,10 @@ class Tokenizer:
     def decode(self, ids, **options):
         ids = [ids] if isinstance(ids, int) else ids
         return b"".join(self.pieces[id] for id in ids).decode(errors="replace")
+
+    def apply_chat_template(self, messages, tokenize=False, return_dict=False, **options):
+        text = unjinja.render(self, messages, **options)
+        return self.encode(text) if tokenize else text
 
     def get_vocab(self):
         return {piece.decode(errors="replace"): id for piece, id in self.ids.items()}

@@ -8,6 +8,7 @@ closes. Templates that a tokenizer has are read as they were, as are those that 
 
 from __future__ import annotations
 
+import contextvars
 from typing import Any
 
 from sglang.srt.environ import envs
@@ -23,6 +24,9 @@ from .served import Served, lenient, served
 
 NAME = "response_template"
 MODULE = "sglang.srt.parser.response_template"
+
+# The prompt of the request that a tag is made for. SGLang asks the detector of thoughts about it, and next the one of calls for the tag.
+_prompt: contextvars.ContextVar[str] = contextvars.ContextVar("prompt", default="")
 
 
 def register() -> None:
@@ -78,10 +82,20 @@ class ReasoningDetector(theirs.ResponseTemplateReasoningDetector):
     def __init__(self, stream_reasoning: bool = True, tokenizer: Any = None, **options: Any) -> None:
         super().__init__(stream_reasoning, tokenizer, **options)
         format = _derived(tokenizer, self.response_template)
+        self._is_derived = format is not None
         if format is not None:
             start, end = format.thoughts or ("", getattr(tokenizer, "eos_token", None) or "")
             self.think_start_token = self.think_start_token or start
             self.think_end_token = self.think_end_token or end
+
+    def starts_message(self, prefix: str) -> bool:
+        """Whether a tag describes the output from its first token. It always does, whatever of the message the prompt has begun: what ends
+        thoughts may never come, and whether a model thinks SGLang only knows of models that it knows."""
+        _prompt.set(prefix)
+        return self._is_derived or super().starts_message(prefix)
+
+    def answer_opener(self, prefix: str) -> str:
+        return super().answer_opener(prefix) if super().starts_message(prefix) else ""
 
 
 class ToolDetector(theirs.ResponseTemplateToolDetector):
@@ -188,7 +202,7 @@ class ToolDetector(theirs.ResponseTemplateToolDetector):
         parallel_tool_calls: bool = True,
         message_start: bool = False,
     ) -> Any:
-        """The tag for what comes behind thoughts, or at the `message_start` for all of the output."""
+        """The tag for what comes behind thoughts, or at the `message_start` for all that comes behind the prompt."""
         if self._format is None or not tools or tool_choice == "none":
             return None
         choice = tool_choice if isinstance(tool_choice, str) else tool_choice.function.name
@@ -198,7 +212,7 @@ class ToolDetector(theirs.ResponseTemplateToolDetector):
                 choice=choice,
                 # One call of a tool that is named is all that is asked for.
                 parallel=parallel_tool_calls and choice in ("auto", "required"),
-                prefix="" if message_start else self._format.past_thoughts,
+                prefix=_prompt.get() if message_start else self._format.past_thoughts,
             )
         except Error:
             return None
