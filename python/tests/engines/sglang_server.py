@@ -1,5 +1,6 @@
 """SGLang's HTTP layer on a CPU: its application, serving code and template manager, before an engine that writes what a test says."""
 
+import functools
 import types
 
 import cases
@@ -29,9 +30,9 @@ class Engine:
         get_default_sampling_params=dict,
     )
 
-    def __init__(self, tokenizer, output, stop):
-        self.tokenizer, self.output, self.stop = tokenizer, output, stop
-        self.asked = None
+    def __init__(self, tokenizer):
+        self.tokenizer = tokenizer
+        self.output = self.stop = self.asked = None
 
     def config_value(self, name):
         return get_context().config_leaf(name)
@@ -55,7 +56,14 @@ class Engine:
 
 def served(tokenizer, output, stop):
     """SGLang's application, whose routes serve this model now, and the engine behind it."""
-    engine, templates = Engine(tokenizer, output, stop), TemplateManager()
-    templates.load_chat_template(engine, None, engine.model_path)
-    app.state.openai_serving_chat = OpenAIServingChat(engine, templates)
+    engine, app.state.openai_serving_chat = _serving(tokenizer)
+    engine.output, engine.stop, engine.asked = output, stop, None
     return app, engine
+
+
+@functools.lru_cache(maxsize=4)
+def _serving(tokenizer):
+    """A model's engine and serving code, which reads a chat template again and again before it serves."""
+    engine, templates = Engine(tokenizer), TemplateManager()
+    templates.load_chat_template(engine, None, engine.model_path)
+    return engine, OpenAIServingChat(engine, templates)
