@@ -172,7 +172,7 @@ impl Painted {
     }
 
     /// One with colours, wherever it goes.
-    #[cfg(test)]
+    #[cfg(all(test, feature = "serve"))]
     pub(crate) fn coloured() -> Painted {
         Painted {
             text: String::new(),
@@ -223,6 +223,7 @@ impl Painted {
     }
 
     /// Takes everything out.
+    #[cfg(feature = "serve")]
     pub(crate) fn clear(&mut self) {
         self.text.clear();
     }
