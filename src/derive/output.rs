@@ -145,7 +145,7 @@ mod tests {
                     assert_eq!(*said, AssistantTurn::content(text));
                 }
                 // Nothing is known of it but that no marker of the format belongs into a message.
-                (Expected::NoMarkers(markers), None) => {
+                (Expected::NoMarkers { markers, .. }, None) => {
                     assert_eq!(markers, ["<assistant>", "<end>", "<t>", "</t>"]);
                 }
                 (found, _) => panic!("{found:?} is to come of {output}", output = case.text),
