@@ -3,9 +3,6 @@
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
-use std::sync::{Mutex, PoisonError};
-use std::thread;
 
 use crate::analysis::Findings;
 use crate::derive::ModelOutput;
@@ -14,15 +11,13 @@ use crate::json;
 use crate::markers::{dedup, markers};
 use crate::position::Position;
 use crate::response::{Delimiter, ResponseTemplate, Tools};
-use crate::stopwatch::Stopwatch;
 use crate::value::{Object, Value};
 
 use super::add::free_name;
 use super::case::Failure;
 use super::files::read_text_up_to;
 use super::fixture::{Case, Expected, FixtureError};
-use super::regions::regions;
-use super::run::{CaseReport, CheckOptions, FileReport, Report};
+use super::run::{CheckOptions, Report, checked};
 
 /// Files may be this large. They are logs, and no one writes them by hand.
 const MAX_FILE: u64 = 256 << 20;
@@ -135,6 +130,10 @@ impl OutputReader {
         self
     }
 
+    pub(super) fn template(&self) -> &ResponseTemplate {
+        &self.template
+    }
+
     fn add_markers(&mut self, markers: impl Iterator<Item = String>) {
         self.markers.extend(markers);
         dedup(&mut self.markers);
@@ -215,77 +214,7 @@ impl OutputReader {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn check_outputs(paths: &[PathBuf], reader: &OutputReader, options: &CheckOptions) -> Report {
-    let start = Stopwatch::start();
-    let mut files = Vec::new();
-    let mut has_failed = false;
-    for path in paths {
-        let cases = match outputs(path) {
-            _ if has_failed && options.fail_fast => break,
-            Ok(cases) => Ok(checked(path, &cases, reader, options)),
-            Err(error) => Err(error),
-        };
-        let failed = |cases: &Vec<CaseReport>| cases.iter().any(|case| !case.passed());
-        has_failed |= cases.as_ref().map_or(true, failed);
-        files.push(FileReport {
-            path: path.clone(),
-            cases,
-        });
-    }
-    files.retain(|file| !file.cases.as_ref().is_ok_and(Vec::is_empty));
-    Report {
-        files,
-        seed: options.seed,
-        elapsed: start.elapsed(),
-    }
-}
-
-/// What becomes of the cases of a file, on all cores.
-fn checked(
-    path: &Path,
-    cases: &[Case],
-    reader: &OutputReader,
-    options: &CheckOptions,
-) -> Vec<CaseReport> {
-    let selected = cases.iter();
-    let selected: Vec<&Case> = selected
-        .filter(|case| options.selects(path, &case.name))
-        .collect();
-    let (next, has_failed) = (AtomicUsize::new(0), AtomicBool::new(false));
-    let reports = Mutex::new(Vec::new());
-    let work = || {
-        while !(options.fail_fast && has_failed.load(Relaxed))
-            && let Some(case) = selected.get(next.fetch_add(1, Relaxed))
-        {
-            let report = report(case, reader, options.seed);
-            has_failed.fetch_or(!report.passed(), Relaxed);
-            let mut reports = reports.lock().unwrap_or_else(PoisonError::into_inner);
-            reports.push((case.number, report));
-        }
-    };
-    let cores = thread::available_parallelism().map_or(1, usize::from);
-    thread::scope(|scope| {
-        for _ in 0..cores {
-            scope.spawn(work);
-        }
-    });
-    let mut reports = reports.into_inner().unwrap_or_else(PoisonError::into_inner);
-    reports.sort_by_key(|(number, _)| *number);
-    reports.into_iter().map(|(_, report)| report).collect()
-}
-
-fn report(case: &Case, reader: &OutputReader, seed: u64) -> CaseReport {
-    let start = Stopwatch::start();
-    let failures = reader.failures(case, seed);
-    let text = (!failures.is_empty())
-        .then(|| regions(&reader.template, &case.tools, &case.prefix, &case.output));
-    CaseReport {
-        name: case.name.clone(),
-        position: case.position,
-        expectations: Vec::new(),
-        failures,
-        text,
-        elapsed: start.elapsed(),
-    }
+    checked(paths, Some(reader), options)
 }
 
 #[cfg(test)]

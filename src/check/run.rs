@@ -1,4 +1,4 @@
-//! Checking many fixtures, on all cores.
+//! Checking many fixtures, or files of outputs, on all cores.
 
 use std::collections::VecDeque;
 use std::iter::FusedIterator;
@@ -9,10 +9,12 @@ use std::thread;
 use std::time::Duration;
 
 use crate::position::Position;
+use crate::response::ResponseTemplate;
 use crate::stopwatch::Stopwatch;
 
 use super::case::Failure;
-use super::fixture::{Fixture, FixtureError};
+use super::fixture::{Case, Fixture, FixtureError};
+use super::outputs::{OutputReader, outputs};
 use super::regions::{MarkedText, regions};
 
 /// How fixtures are to be checked.
@@ -180,6 +182,20 @@ impl CaseReport {
     pub fn passed(&self) -> bool {
         self.failures.is_empty()
     }
+
+    /// What has become of an output, with its regions, if something is wrong.
+    fn of_output(case: &Case, template: &ResponseTemplate, failures: Vec<Failure>) -> CaseReport {
+        let text = (!failures.is_empty())
+            .then(|| regions(template, &case.tools, &case.prefix, &case.output));
+        CaseReport {
+            name: case.name.clone(),
+            position: case.position,
+            expectations: case.expectations.clone(),
+            failures,
+            text,
+            elapsed: Duration::ZERO,
+        }
+    }
 }
 
 /// Checks all cases of some fixtures, each many times: whole, byte by byte, character by
@@ -202,8 +218,17 @@ impl CaseReport {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn check(paths: &[PathBuf], options: &CheckOptions) -> Report {
+    checked(paths, None, options)
+}
+
+/// Checks all cases of some files, on all cores: of fixtures, or of outputs, if there is a reader for them.
+pub(super) fn checked(
+    paths: &[PathBuf],
+    reader: Option<&OutputReader>,
+    options: &CheckOptions,
+) -> Report {
     let start = Stopwatch::start();
-    let work = Work::new(paths, options);
+    let work = Work::new(paths, reader, options);
     let cores = thread::available_parallelism().map_or(1, usize::from);
     thread::scope(|scope| {
         for _ in 0..cores {
@@ -217,18 +242,79 @@ pub fn check(paths: &[PathBuf], options: &CheckOptions) -> Report {
     }
 }
 
+/// A file that has been read.
+enum Loaded<'w> {
+    Fixture(Box<Fixture>),
+    Outputs(&'w OutputReader, Vec<Case>),
+}
+
+impl Loaded<'_> {
+    /// The names of all cases, and which they are.
+    fn names(&self) -> Vec<(&str, Which)> {
+        match self {
+            Loaded::Fixture(fixture) => {
+                let outputs = (0..fixture.cases().len()).map(Which::Output);
+                let conversations = (0..fixture.conversations().len()).map(Which::Conversation);
+                let all = fixture.names().zip(outputs.chain(conversations));
+                all.map(|((name, _), which)| (name, which)).collect()
+            }
+            Loaded::Outputs(_, cases) => {
+                let all = cases.iter().enumerate();
+                all.map(|(at, case)| (case.name.as_str(), Which::Output(at)))
+                    .collect()
+            }
+        }
+    }
+
+    /// The number of a case in its file, and what has become of it.
+    fn report(&self, which: Which, seed: u64) -> (usize, CaseReport) {
+        match (self, which) {
+            (Loaded::Fixture(fixture), Which::Output(index)) => {
+                let (case, template) = (&fixture.cases()[index], fixture.template());
+                let failures = case.check(template, seed);
+                (case.number, CaseReport::of_output(case, template, failures))
+            }
+            (Loaded::Outputs(reader, cases), Which::Output(index)) => {
+                let case = &cases[index];
+                let failures = reader.failures(case, seed);
+                (
+                    case.number,
+                    CaseReport::of_output(case, reader.template(), failures),
+                )
+            }
+            (Loaded::Fixture(fixture), Which::Conversation(index)) => {
+                let case = &fixture.conversations()[index];
+                let report = CaseReport {
+                    name: case.name.clone(),
+                    position: case.position,
+                    expectations: case.expectations.clone(),
+                    failures: fixture.check_conversation(case),
+                    text: None,
+                    elapsed: Duration::ZERO,
+                };
+                (case.number, report)
+            }
+            (Loaded::Outputs(..), Which::Conversation(_)) => {
+                unreachable!("`names` has no conversations for outputs")
+            }
+        }
+    }
+}
+
 /// What there is to be done. Cases go before files, so that few files are in memory at a time.
 struct Work<'w> {
     paths: &'w [PathBuf],
+    /// What reads outputs; without it, the files are fixtures.
+    reader: Option<&'w OutputReader>,
     options: &'w CheckOptions,
-    state: Mutex<State>,
+    state: Mutex<State<'w>>,
     changed: Condvar,
 }
 
 #[derive(Default)]
-struct State {
+struct State<'w> {
     /// Cases to be checked: the number of the file, the file, and the case.
-    cases: VecDeque<(usize, Arc<Fixture>, Which)>,
+    cases: VecDeque<(usize, Arc<Loaded<'w>>, Which)>,
     /// The number of the file that is to be read next.
     next_file: usize,
     /// How many files are being read.
@@ -239,12 +325,12 @@ struct State {
     checked: Vec<(usize, usize, CaseReport)>,
 }
 
-enum Task {
+enum Task<'w> {
     Read(usize),
-    Check(usize, Arc<Fixture>, Which),
+    Check(usize, Arc<Loaded<'w>>, Which),
 }
 
-/// A case of a fixture.
+/// A case of a file.
 #[derive(Clone, Copy)]
 enum Which {
     Output(usize),
@@ -262,16 +348,21 @@ impl Drop for Reading<'_, '_> {
 }
 
 impl<'w> Work<'w> {
-    fn new(paths: &'w [PathBuf], options: &'w CheckOptions) -> Work<'w> {
+    fn new(
+        paths: &'w [PathBuf],
+        reader: Option<&'w OutputReader>,
+        options: &'w CheckOptions,
+    ) -> Work<'w> {
         Work {
             paths,
+            reader,
             options,
             state: Mutex::default(),
             changed: Condvar::new(),
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, State<'w>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -279,20 +370,20 @@ impl<'w> Work<'w> {
         while let Some(task) = self.next_task() {
             match task {
                 Task::Read(file) => self.read(file),
-                Task::Check(file, fixture, case) => self.check(file, &fixture, case),
+                Task::Check(file, loaded, case) => self.check(file, &loaded, case),
             }
         }
     }
 
     /// What is to be done next; nothing if all is done.
-    fn next_task(&self) -> Option<Task> {
+    fn next_task(&self) -> Option<Task<'w>> {
         let mut state = self.state();
         loop {
             if state.has_failed && self.options.fail_fast {
                 return None;
             }
-            if let Some((file, fixture, case)) = state.cases.pop_front() {
-                return Some(Task::Check(file, fixture, case));
+            if let Some((file, loaded, case)) = state.cases.pop_front() {
+                return Some(Task::Check(file, loaded, case));
             }
             if state.next_file < self.paths.len() {
                 state.next_file += 1;
@@ -309,17 +400,18 @@ impl<'w> Work<'w> {
 
     fn read(&self, file: usize) {
         let _reading = Reading(self);
-        let read = Fixture::load(&self.paths[file]);
+        let path = &self.paths[file];
+        let read = match self.reader {
+            Some(reader) => outputs(path).map(|cases| Loaded::Outputs(reader, cases)),
+            None => Fixture::load(path).map(|fixture| Loaded::Fixture(Box::new(fixture))),
+        };
         let mut state = self.state();
         match read {
-            Ok(fixture) => {
-                let fixture = Arc::new(fixture);
-                let outputs = (0..fixture.cases().len()).map(Which::Output);
-                let conversations = (0..fixture.conversations().len()).map(Which::Conversation);
-                let all = fixture.names().zip(outputs.chain(conversations));
-                let selected =
-                    all.filter(|((name, _), _)| self.options.selects(fixture.path(), name));
-                let cases = selected.map(|(_, case)| (file, Arc::clone(&fixture), case));
+            Ok(loaded) => {
+                let loaded = Arc::new(loaded);
+                let selected = loaded.names().into_iter();
+                let selected = selected.filter(|(name, _)| self.options.selects(path, name));
+                let cases = selected.map(|(_, case)| (file, Arc::clone(&loaded), case));
                 state.cases.extend(cases);
             }
             Err(error) => {
@@ -329,38 +421,9 @@ impl<'w> Work<'w> {
         }
     }
 
-    fn check(&self, file: usize, fixture: &Fixture, which: Which) {
+    fn check(&self, file: usize, loaded: &Loaded<'_>, which: Which) {
         let start = Stopwatch::start();
-        let (number, mut report) = match which {
-            Which::Output(index) => {
-                let case = &fixture.cases()[index];
-                let template = fixture.template();
-                let failures = case.check(template, self.options.seed);
-                let text = (!failures.is_empty())
-                    .then(|| regions(template, &case.tools, &case.prefix, &case.output));
-                let report = CaseReport {
-                    name: case.name.clone(),
-                    position: case.position,
-                    expectations: case.expectations.clone(),
-                    failures,
-                    text,
-                    elapsed: Duration::ZERO,
-                };
-                (case.number, report)
-            }
-            Which::Conversation(index) => {
-                let case = &fixture.conversations()[index];
-                let report = CaseReport {
-                    name: case.name.clone(),
-                    position: case.position,
-                    expectations: case.expectations.clone(),
-                    failures: fixture.check_conversation(case),
-                    text: None,
-                    elapsed: Duration::ZERO,
-                };
-                (case.number, report)
-            }
-        };
+        let (number, mut report) = loaded.report(which, self.options.seed);
         report.elapsed = start.elapsed();
         let mut state = self.state();
         state.has_failed |= !report.passed();

@@ -256,7 +256,9 @@ fn verdict(report: &Report, args: &Args) -> Result<(), Failure> {
     if report.cases().next().is_none() && args.filter.is_none() {
         let paths = args.paths.iter().map(|path| path.display().to_string());
         let paths = paths.collect::<Vec<String>>().join(", ");
-        return Err(Failure::Input(format!("there is no output in {paths}")));
+        return Err(Failure::Input(format!(
+            "there is nothing to check in {paths}"
+        )));
     }
     if report.cases().next().is_none() {
         let filter = args.filter.as_deref().unwrap_or_default();

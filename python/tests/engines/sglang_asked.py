@@ -19,8 +19,8 @@ from fastapi.testclient import TestClient  # noqa: E402
 from sglang.srt.sampling.sampling_params import REQUEST_REASONING_IN_GRAMMAR_KEY  # noqa: E402
 
 
-def tokenizer(jinja=cases.JINJA, bos="<s>", eos="<end>"):
-    return stand_ins.Tokenizer(jinja, bos, eos)
+def tokenizer(jinja=cases.JINJA, bos="<s>", eos="<end>", specials=()):
+    return stand_ins.Tokenizer(jinja, bos, eos, specials)
 
 
 def post(output, stop="<end>", tok=None, tools=cases.TOOLS, **keys):
