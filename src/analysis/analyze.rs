@@ -93,7 +93,7 @@ pub(crate) fn analyze<'t>(
     let renders_reasoning = turns.renders_reasoning(&mut prober);
     // A marker may stand only between a text and a call, or between two calls.
     prober.learn_markers(&turns.with_mixtures());
-    let is_silent = turns.call.is_none() && turns.are_silent(&prober);
+    let drops_all_said = turns.call.is_none() && turns.drop_all_said(&prober);
     let mut headers = TurnHeaders::of(&prober, &turns.all(), &turns.word);
     let observed = ObservedReasoning::of(&prober, &headers, &turns, renders_reasoning);
     let reasoning = reasoning::find(&prober, template, &mut headers, &observed, &turns, outputs);
@@ -129,7 +129,7 @@ pub(crate) fn analyze<'t>(
         calls_refused: calls_refused.or(not_understood),
         assumed: prober.assumed.clone(),
         missing_tokens,
-        is_silent,
+        drops_all_said,
     };
     let answer_marker = turn::answer_marker(&prober, &turns.plain, &turns.word, &marked.turn.ends);
     let known = marked.markers();

@@ -36,7 +36,7 @@ pub struct Findings {
     pub prompt_remainders: Vec<String>,
     /// Whether turns of the assistant are rendered, and nothing of what is said in them, not even their text:
     /// then nothing else that was found is about a model.
-    pub is_silent: bool,
+    pub drops_all_said: bool,
 }
 
 impl Findings {

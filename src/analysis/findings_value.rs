@@ -32,8 +32,8 @@ impl Findings {
             "calls": self.calls.as_ref().map(calls_value),
             "calls_refused": self.calls_refused.as_deref(),
         };
-        if self.is_silent {
-            value.insert("is_silent", true);
+        if self.drops_all_said {
+            value.insert("drops_all_said", true);
         }
         if !self.assumed.is_empty() {
             let assumed = self.assumed.iter();
@@ -84,7 +84,7 @@ mod tests {
     fn what_is_seldom_so_is_said_only_if_it_is() {
         type Change = fn(&mut Findings);
         let changes: [(&str, Change); 5] = [
-            ("/is_silent", |found| found.is_silent = true),
+            ("/drops_all_said", |found| found.drops_all_said = true),
             ("/turn/next_header", |found| {
                 found.turn.next_header = Some("<bot>".to_owned())
             }),

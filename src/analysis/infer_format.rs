@@ -172,9 +172,9 @@ impl FormatInference<'_, '_> {
                 false => Vec::new(),
             });
             for turn in turns.iter().filter(|turn| offers || turn.calls.is_empty()) {
-                for situation in [PrecedingMessages::Question, PrecedingMessages::AfterTool] {
+                for preceding in [PrecedingMessages::Question, PrecedingMessages::AfterTool] {
                     for mode in ThinkingMode::ALL {
-                        self.add(turn, situation, mode);
+                        self.add(turn, preceding, mode);
                     }
                 }
             }
@@ -214,8 +214,8 @@ impl FormatInference<'_, '_> {
         }
     }
 
-    fn add(&mut self, turn: &AssistantTurn, situation: PrecedingMessages, mode: ThinkingMode) {
-        let Some(body) = self.headers.turn(self.prober, situation, turn, mode) else {
+    fn add(&mut self, turn: &AssistantTurn, preceding: PrecedingMessages, mode: ThinkingMode) {
+        let Some(body) = self.headers.turn(self.prober, preceding, turn, mode) else {
             return;
         };
         if !self.prober.holds_words(&body) {

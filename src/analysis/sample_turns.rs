@@ -53,18 +53,18 @@ impl SampleTurns {
     }
 
     /// Whether text and reasoning are rendered somewhere, and none of their words come out anywhere.
-    pub(super) fn are_silent(&self, prober: &TurnProber<'_>) -> bool {
+    pub(super) fn drop_all_said(&self, prober: &TurnProber<'_>) -> bool {
         let words = [&self.word, &self.thought];
         let turns = [&self.plain, &self.thoughtful];
         let modes = PrecedingMessages::ALL
             .into_iter()
-            .flat_map(|situation| ThinkingMode::ALL.map(|mode| (situation, mode)));
+            .flat_map(|preceding| ThinkingMode::ALL.map(|mode| (preceding, mode)));
         let mut rendered = modes
-            .flat_map(|(situation, mode)| turns.map(|turn| prober.turn(situation, turn, mode)))
+            .flat_map(|(preceding, mode)| turns.map(|turn| prober.turn(preceding, turn, mode)))
             .flatten()
             .peekable();
         let says = |turn: RenderedTurn| words.iter().any(|word| turn.text().contains(*word));
-        // A template that refuses all turns is not silent: its error says why.
+        // A template that refuses all turns drops nothing: its error says why.
         rendered.peek().is_some() && !rendered.any(says)
     }
 
@@ -88,7 +88,7 @@ mod tests {
     use crate::analysis::tests::{asked, template};
 
     #[test]
-    fn templates_are_silent_whose_turns_say_nothing_anywhere() {
+    fn templates_drop_all_that_is_said_whose_turns_say_it_nowhere() {
         for (assistant, expected) in [
             ("{{ m.content }}", false),
             ("", true),
@@ -96,13 +96,13 @@ mod tests {
             ("{{ m.reasoning_content }}", false),
             // It says something behind a tool's answer only.
             ("{% if loop.index > 3 %}{{ m.content }}{% endif %}", false),
-            // A template that refuses turns is not silent: its error says why.
+            // A template that refuses turns drops nothing: its error says why.
             ("{{ raise_exception('no') }}", false),
         ] {
-            let silent = asked(&template(assistant), |prober| {
-                SampleTurns::new(prober).are_silent(prober)
+            let drops = asked(&template(assistant), |prober| {
+                SampleTurns::new(prober).drop_all_said(prober)
             });
-            assert_eq!(silent, expected, "{assistant}");
+            assert_eq!(drops, expected, "{assistant}");
         }
     }
 }

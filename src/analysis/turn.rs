@@ -77,10 +77,10 @@ pub(super) fn find(
         let behind = turn.as_ref().and_then(|turn| turn.tail().rsplit_once(word));
         behind.map_or_else(String::new, |(_, behind)| behind.to_owned())
     };
-    let (situation, mode) = (PrecedingMessages::Question, ThinkingMode::Unset);
+    let (preceding, mode) = (PrecedingMessages::Question, ThinkingMode::Unset);
     // `<end>\n` behind both ends the turn; `<user>` behind the past one is the next message.
-    let last = after(prober.turn(situation, assistant, mode));
-    let past = after(prober.past_turn(situation, assistant, mode));
+    let last = after(prober.turn(preceding, assistant, mode));
+    let past = after(prober.past_turn(preceding, assistant, mode));
     // What closes the content comes before what ends the turn, if anything else ends it.
     let close = content_close.iter().find(|close| {
         let rest = last.trim_start().strip_prefix(close.as_str());
@@ -106,7 +106,7 @@ pub(super) fn find(
     if let Some(next) = next_header.as_deref().map(str::trim_start) {
         // A header that is always written shows as a whole only where no message stands before it.
         let ends_next = |header: &&mut String| next.trim_end().ends_with(header.trim());
-        let has_next = |situation: &PrecedingMessages| match prober.prompt(*situation, mode) {
+        let has_next = |preceding: &PrecedingMessages| match prober.prompt(*preceding, mode) {
             Ok(prompt) => prompt.tail().contains(next.trim_end()),
             Err(_) => true,
         };
@@ -122,7 +122,7 @@ pub(super) fn find(
     // `<over><reply>` behind the last turn and `<reply>` behind a question: nobody had to ask for it, so it ends
     // turns.
     if next_header.is_none() {
-        let before = prober.no_prompt(situation, mode);
+        let before = prober.no_prompt(preceding, mode);
         let before = before.map_or_else(|_| String::new(), |turn| turn.tail().to_owned());
         let own = always_written(&last, &past, &before, &headers);
         ends.extend(own.into_iter().map(str::to_owned));

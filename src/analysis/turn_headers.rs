@@ -5,10 +5,10 @@ use super::turn_prober::{PrecedingMessages, RenderedTurn, ThinkingMode, TurnProb
 use crate::markers::lexicon::unmarked;
 use crate::markers::{self, common_prefix, shared_end, thinks};
 
-/// What stands between the message before a turn and the turn, in a situation and a mode.
+/// What stands between the message before a turn and the turn, behind some messages and in a mode.
 #[derive(Debug, Clone)]
 struct TurnHeader {
-    situation: PrecedingMessages,
+    preceding: PrecedingMessages,
     mode: ThinkingMode,
     /// In a conversation that goes on with the turn.
     in_conversation: String,
@@ -18,24 +18,24 @@ struct TurnHeader {
     before: Option<String>,
 }
 
-/// What stands before the turn in all situations that the template can render.
+/// What stands before the turn behind all messages that the template can render.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct TurnHeaders(Vec<TurnHeader>);
 
 impl TurnHeaders {
-    /// Finds what the prompt and the turns of a situation have in common. The first of the turns is
+    /// Finds what the prompt and the turns behind the same messages have in common. The first of the turns is
     /// one of text alone, which is the word.
     pub(crate) fn of(prober: &TurnProber<'_>, turns: &[AssistantTurn], word: &str) -> TurnHeaders {
         let mut headers = Vec::new();
-        for situation in PrecedingMessages::ALL {
+        for preceding in PrecedingMessages::ALL {
             let modes = ThinkingMode::ALL.iter();
             let mut found: Vec<TurnHeader> = modes
-                .filter_map(|&mode| TurnHeader::of(prober, turns, word, situation, mode))
+                .filter_map(|&mode| TurnHeader::of(prober, turns, word, preceding, mode))
                 .collect();
             // In this order: a header that is still blank would be no measure of where the others end.
             find_again(prober, &turns[0], word, &mut found);
             cut_to_shortest(&mut found);
-            let before = prober.no_prompt(situation, ThinkingMode::Unset);
+            let before = prober.no_prompt(preceding, ThinkingMode::Unset);
             // `<end>\n` stands behind the question without a prompt, too: the modes have to share more than that.
             let before = before.map_or(0, |turn| turn.tail().len());
             cut_to_shared(&mut found, before);
@@ -44,27 +44,27 @@ impl TurnHeaders {
         TurnHeaders(headers)
     }
 
-    /// What stands before a turn in a situation and a mode.
-    pub(crate) fn header(&self, situation: PrecedingMessages, mode: ThinkingMode) -> &str {
-        let found = self.find(situation, mode);
+    /// What stands before a turn behind some messages and in a mode.
+    pub(crate) fn header(&self, preceding: PrecedingMessages, mode: ThinkingMode) -> &str {
+        let found = self.find(preceding, mode);
         found.map_or("", |header| header.in_conversation.as_str())
     }
 
-    fn find(&self, situation: PrecedingMessages, mode: ThinkingMode) -> Option<&TurnHeader> {
-        let in_situation = || self.0.iter().filter(|header| header.situation == situation);
-        let exact = in_situation().find(|header| header.mode == mode);
+    fn find(&self, preceding: PrecedingMessages, mode: ThinkingMode) -> Option<&TurnHeader> {
+        let behind_these = || self.0.iter().filter(|header| header.preceding == preceding);
+        let exact = behind_these().find(|header| header.mode == mode);
         // A mode in which the template renders nothing is taken to begin as the others do.
-        exact.or_else(|| in_situation().next())
+        exact.or_else(|| behind_these().next())
     }
 
     /// The turn itself, out of all that follows the message before it.
     pub(crate) fn body<'a>(
         &self,
         tail: &'a str,
-        situation: PrecedingMessages,
+        preceding: PrecedingMessages,
         mode: ThinkingMode,
     ) -> &'a str {
-        let Some(header) = self.find(situation, mode) else {
+        let Some(header) = self.find(preceding, mode) else {
             return tail;
         };
         // A whole header may end amid a piece, as `▁go▁` does in `▁go▁▁think▁`. Where turns of text begin in another
@@ -91,12 +91,12 @@ impl TurnHeaders {
     pub(super) fn turn(
         &self,
         prober: &TurnProber<'_>,
-        situation: PrecedingMessages,
+        preceding: PrecedingMessages,
         assistant: &AssistantTurn,
         mode: ThinkingMode,
     ) -> Option<String> {
-        let turn = prober.turn(situation, assistant, mode).ok()?;
-        Some(self.body(turn.tail(), situation, mode).to_owned())
+        let turn = prober.turn(preceding, assistant, mode).ok()?;
+        Some(self.body(turn.tail(), preceding, mode).to_owned())
     }
 
     /// The turn itself behind a prompt, which may have written a part of it with other white space.
@@ -104,11 +104,11 @@ impl TurnHeaders {
         &self,
         prompt: &RenderedTurn,
         tail: &'a str,
-        situation: PrecedingMessages,
+        preceding: PrecedingMessages,
         mode: ThinkingMode,
     ) -> &'a str {
-        let body = self.body(tail, situation, mode);
-        let header = self.find(situation, mode);
+        let body = self.body(tail, preceding, mode);
+        let header = self.find(preceding, mode);
         let header = header.map_or("", |header| header.in_prompt.as_str());
         // `[bot] [/mull]` in a prompt may be `[bot]    [/mull]` in a turn: what is left of the turn begins behind it.
         let written = prompt.tail().strip_prefix(header).unwrap_or_default();
@@ -116,9 +116,9 @@ impl TurnHeaders {
     }
 
     /// Whether prompts say more before a turn than conversations do.
-    pub(crate) fn differ(&self, situation: PrecedingMessages, mode: ThinkingMode) -> bool {
-        let mut in_situation = self.0.iter().filter(|header| header.situation == situation);
-        in_situation.any(|header| header.mode == mode && header.in_conversation != header.in_prompt)
+    pub(crate) fn differ(&self, preceding: PrecedingMessages, mode: ThinkingMode) -> bool {
+        let mut behind_these = self.0.iter().filter(|header| header.preceding == preceding);
+        behind_these.any(|header| header.mode == mode && header.in_conversation != header.in_prompt)
     }
 
     /// Takes what opens reasoning out of what stands before turns, unless it is no more than a part of a marker
@@ -154,20 +154,20 @@ impl TurnHeaders {
     pub(crate) fn prompt_remainders(
         &self,
         prober: &TurnProber<'_>,
-        situations: &[PrecedingMessages],
+        preceding: &[PrecedingMessages],
     ) -> Vec<String> {
         let mut remainders = Vec::new();
         for header in self
             .0
             .iter()
-            .filter(|header| situations.contains(&header.situation))
+            .filter(|header| preceding.contains(&header.preceding))
         {
-            let Ok(prompt) = prober.prompt(header.situation, header.mode) else {
+            let Ok(prompt) = prober.prompt(header.preceding, header.mode) else {
                 continue;
             };
             // Where no header says where the turn begins, what is written without a prompt belongs to the messages
             // before. Some templates begin to think whether or not they are asked to.
-            let without = prober.no_prompt(header.situation, header.mode).ok();
+            let without = prober.no_prompt(header.preceding, header.mode).ok();
             let without = without.filter(|without| {
                 let mut unasked = markers::markers(without.tail());
                 header.in_prompt.trim().is_empty() && !unasked.any(thinks)
@@ -187,7 +187,7 @@ impl TurnHeaders {
         self.prompt_remainders(prober, &PrecedingMessages::ALL)
     }
 
-    /// The shortest texts after which a turn begins, in all situations.
+    /// The shortest texts after which a turn begins, whatever messages come before.
     pub(crate) fn headers(&self, prober: &TurnProber<'_>) -> Vec<String> {
         let mut headers: Vec<String> = Vec::new();
         for header in &self.0 {
@@ -234,23 +234,23 @@ impl TurnHeader {
         prober: &TurnProber<'_>,
         turns: &[AssistantTurn],
         word: &str,
-        situation: PrecedingMessages,
+        preceding: PrecedingMessages,
         mode: ThinkingMode,
     ) -> Option<TurnHeader> {
-        let prompt = prober.prompt(situation, mode).ok()?;
+        let prompt = prober.prompt(preceding, mode).ok()?;
         let mut header = prompt.tail().to_owned();
         // After a tool's answer some templates begin one kind of turn and go on with another: the
         // text says where the turn begins.
-        let turns = match situation {
+        let turns = match preceding {
             PrecedingMessages::AfterTool => &turns[..1],
             PrecedingMessages::Question | PrecedingMessages::SecondQuestion => turns,
         };
         let rendered = turns.iter();
         let rendered: Vec<_> = rendered
-            .map(|assistant| prober.turn(situation, assistant, mode).ok())
+            .map(|assistant| prober.turn(preceding, assistant, mode).ok())
             .collect();
         // Some templates begin the turn whether or not they are asked to.
-        let before = prober.no_prompt(situation, mode).ok();
+        let before = prober.no_prompt(preceding, mode).ok();
         let before = before.filter(|turn| turn.tail() != prompt.tail());
         // "<end>\n" ends the message before; its line break may be the header's as well, and tells nothing.
         let before = before.map_or(0, |turn| turn.tail().trim_end().len());
@@ -265,7 +265,7 @@ impl TurnHeader {
         let before_turn = &prompt.text()[..prompt.start];
         let last_marker = markers::markers(before_turn).last().map(str::to_owned);
         let same = |header: String| TurnHeader {
-            situation,
+            preceding,
             mode,
             in_prompt: header.clone(),
             in_conversation: header,
@@ -296,7 +296,7 @@ impl TurnHeader {
                         .filter(|(header, _)| says_more(header))
             {
                 return Some(TurnHeader {
-                    situation,
+                    preceding,
                     mode,
                     in_prompt: in_prompt.to_owned(),
                     in_conversation: in_conversation.to_owned(),
@@ -306,7 +306,7 @@ impl TurnHeader {
             return Some(same(header));
         }
         Some(TurnHeader {
-            situation,
+            preceding,
             mode,
             // All of it up to the text: the two have no beginning in common that could be cut.
             in_conversation: ahead.to_owned(),
@@ -394,8 +394,8 @@ fn find_again(
         return;
     }
     for header in headers.iter_mut().filter(|header| is_blank(header)) {
-        let prompt = prober.prompt(header.situation, header.mode);
-        let turn = prober.turn(header.situation, plain, header.mode);
+        let prompt = prober.prompt(header.preceding, header.mode);
+        let turn = prober.turn(header.preceding, plain, header.mode);
         let (Ok(prompt), Ok(turn)) = (prompt, turn) else {
             continue;
         };
@@ -408,7 +408,7 @@ fn find_again(
     }
 }
 
-/// Cuts the headers of one situation to what they have in common: where thinking is off, all turns
+/// Cuts the headers behind the same messages to what they have in common: where thinking is off, all turns
 /// may begin with reasoning that is closed at once.
 fn cut_to_shortest(headers: &mut [TurnHeader]) {
     // `<bot>` with thinking on and `<bot><think></think>` with it off: the empty thought is the turn's.
@@ -436,7 +436,7 @@ fn cut_to_shortest(headers: &mut [TurnHeader]) {
     }
 }
 
-/// Cuts the headers of one situation to what they begin with in common, where this is more than the
+/// Cuts the headers behind the same messages to what they begin with in common, where this is more than the
 /// message before has: what is another text in another mode belongs to the turn.
 fn cut_to_shared(headers: &mut [TurnHeader], before: usize) {
     let Some(first) = headers.first() else {
@@ -462,7 +462,7 @@ fn cut_to_shared(headers: &mut [TurnHeader], before: usize) {
 fn own_header(prober: &TurnProber<'_>, header: &TurnHeader) -> String {
     // `<end>\n` stands there without a prompt, too, so it ends the message before.
     let before = prober
-        .no_prompt(header.situation, header.mode)
+        .no_prompt(header.preceding, header.mode)
         .map(|turn| turn.tail().to_owned())
         .unwrap_or_default();
     let header = header.in_prompt.as_str();
@@ -482,7 +482,7 @@ mod tests {
 
     fn header(in_conversation: &str, in_prompt: &str) -> TurnHeader {
         TurnHeader {
-            situation: PrecedingMessages::Question,
+            preceding: PrecedingMessages::Question,
             mode: ThinkingMode::On,
             in_conversation: in_conversation.to_owned(),
             in_prompt: in_prompt.to_owned(),
@@ -630,8 +630,8 @@ mod tests {
             ("", "<bot>", "<bot>Yes.", "Yes."),
         ] {
             let headers = TurnHeaders(vec![header(in_conversation, in_prompt)]);
-            let (situation, mode) = (PrecedingMessages::Question, ThinkingMode::On);
-            assert_eq!(headers.body(tail, situation, mode), expected, "{tail:?}");
+            let (preceding, mode) = (PrecedingMessages::Question, ThinkingMode::On);
+            assert_eq!(headers.body(tail, preceding, mode), expected, "{tail:?}");
         }
     }
 

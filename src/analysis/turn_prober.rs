@@ -103,13 +103,13 @@ pub(crate) struct TurnProber<'t> {
     tools: Tools,
     /// The variables that nobody gave, and what they were taken to be.
     pub(super) assumed: Vec<AssumedVariable>,
-    words: SituationWords,
+    words: SurroundingWords,
     /// What the markers begin with that consist of several parts.
     lexicon: Lexicon,
 }
 
 /// The words of the messages around the turn.
-struct SituationWords {
+struct SurroundingWords {
     first: String,
     answer: String,
     question: String,
@@ -121,10 +121,10 @@ struct SituationWords {
     note: String,
 }
 
-impl SituationWords {
-    fn new(prober: &Prober<'_>) -> SituationWords {
+impl SurroundingWords {
+    fn new(prober: &Prober<'_>) -> SurroundingWords {
         let word = |meaning| prober.word(meaning);
-        SituationWords {
+        SurroundingWords {
             first: word("first"),
             answer: word("answer"),
             question: word("question"),
@@ -200,7 +200,7 @@ impl<'t> TurnProber<'t> {
             })
             .map(|variable| variable.name)
             .collect();
-        let words = SituationWords::new(&prober);
+        let words = SurroundingWords::new(&prober);
         Ok(TurnProber {
             prober,
             input_form: InputForm::default(),
@@ -265,12 +265,12 @@ impl<'t> TurnProber<'t> {
     /// now on these are [marked](Lexicon::mark) in all that is rendered.
     pub(super) fn learn_markers(&mut self, turns: &[AssistantTurn]) {
         let mut texts = Vec::new();
-        for situation in PrecedingMessages::ALL {
+        for preceding in PrecedingMessages::ALL {
             for mode in ThinkingMode::ALL {
-                let rendered = turns.iter().map(|turn| self.turn(situation, turn, mode));
+                let rendered = turns.iter().map(|turn| self.turn(preceding, turn, mode));
                 // A marker of several parts may stand in prompts alone, such as the one with which they open a
                 // thought.
-                let prompt = self.prompt(situation, mode);
+                let prompt = self.prompt(preceding, mode);
                 texts.extend(rendered.chain([prompt]).filter_map(Result::ok));
             }
         }
@@ -297,7 +297,7 @@ impl<'t> TurnProber<'t> {
     /// first refusal back if no form is rendered.
     pub(crate) fn find_input_form(
         &mut self,
-        situation: PrecedingMessages,
+        preceding: PrecedingMessages,
         assistant: &AssistantTurn,
         words: &[&str],
     ) -> Result<bool, RenderError> {
@@ -306,10 +306,10 @@ impl<'t> TurnProber<'t> {
         for form in self.input_form.alternatives(assistant) {
             let former = std::mem::replace(&mut self.input_form, form);
             // With thinking off or unset, a template may leave out the thought that is looked for.
-            match self.turn(situation, assistant, ThinkingMode::On) {
+            match self.turn(preceding, assistant, ThinkingMode::On) {
                 Ok(turn) if self.holds(&turn, words) => {
-                    self.prefer_arguments_as_text(situation, assistant, turn.tail());
-                    self.prefer_no_content(situation, assistant, turn.tail(), words);
+                    self.prefer_arguments_as_text(preceding, assistant, turn.tail());
+                    self.prefer_no_content(preceding, assistant, turn.tail(), words);
                     return Ok(true);
                 }
                 // What is rendered without its words is dropped; only what is never rendered is refused.
@@ -331,7 +331,7 @@ impl<'t> TurnProber<'t> {
     /// (`{&#34;name&#34;`). No model is trained to write either, but where all of a call is as Python prints it.
     fn prefer_arguments_as_text(
         &mut self,
-        situation: PrecedingMessages,
+        preceding: PrecedingMessages,
         assistant: &AssistantTurn,
         with_object: &str,
     ) {
@@ -339,7 +339,7 @@ impl<'t> TurnProber<'t> {
             return;
         }
         self.input_form.arguments_as_text = true;
-        let with_text = self.turn(situation, assistant, ThinkingMode::On);
+        let with_text = self.turn(preceding, assistant, ThinkingMode::On);
         // `{&#34;k&#34;: ...}`, `{'k': ...}` and `{"k": ...}` say the same.
         let signs = |text: &str| Unescaped::of(text).text().replace('\'', "\"");
         // `{"name": "f", "arguments": {'k': 'v'}}` mixes them by accident; `{'name': 'f', 'arguments': {'k': 'v'}}`
@@ -357,7 +357,7 @@ impl<'t> TurnProber<'t> {
     /// without anything to say leaves them out. What opens calls has to be the same as beside a text.
     fn prefer_no_content(
         &mut self,
-        situation: PrecedingMessages,
+        preceding: PrecedingMessages,
         assistant: &AssistantTurn,
         with_empty: &str,
         words: &[&str],
@@ -368,11 +368,11 @@ impl<'t> TurnProber<'t> {
         // A line break less is no reason to ask otherwise; markers are.
         let size = |text: &str| text.chars().filter(|c| !c.is_whitespace()).count();
         self.input_form.empty_content = EmptyContent::Null;
-        let with_none = self.turn(situation, assistant, ThinkingMode::On).ok();
+        let with_none = self.turn(preceding, assistant, ThinkingMode::On).ok();
         // `<from>bot<to>all<say>` around no text is left out by models; but `<say></say><do>` may be what opens
         // calls, whether there is a text or not.
         let noted = assistant.clone().with_content(&self.words.note);
-        let beside = self.turn(situation, &noted, ThinkingMode::On).ok();
+        let beside = self.turn(preceding, &noted, ThinkingMode::On).ok();
         let opener = |turn: &RenderedTurn| {
             let first = words
                 .iter()
@@ -403,27 +403,27 @@ impl<'t> TurnProber<'t> {
     /// The prompt for a turn, and where what comes before the turn ends.
     pub(crate) fn prompt(
         &self,
-        situation: PrecedingMessages,
+        preceding: PrecedingMessages,
         mode: ThinkingMode,
     ) -> Result<RenderedTurn, RenderError> {
-        let probe = self.probe(self.before(situation), mode).prompt();
-        self.rendered(&probe, situation)
+        let probe = self.probe(self.before(preceding), mode).prompt();
+        self.rendered(&probe, preceding)
     }
 
     /// The conversation before the turn, without the beginning of an answer.
     pub(crate) fn no_prompt(
         &self,
-        situation: PrecedingMessages,
+        preceding: PrecedingMessages,
         mode: ThinkingMode,
     ) -> Result<RenderedTurn, RenderError> {
-        let probe = self.probe(self.before(situation), mode);
-        self.rendered(&probe, situation)
+        let probe = self.probe(self.before(preceding), mode);
+        self.rendered(&probe, preceding)
     }
 
     /// A conversation that ends with the assistant's turn.
     pub(crate) fn turn(
         &self,
-        situation: PrecedingMessages,
+        preceding: PrecedingMessages,
         assistant: &AssistantTurn,
         mode: ThinkingMode,
     ) -> Result<RenderedTurn, RenderError> {
@@ -436,22 +436,22 @@ impl<'t> TurnProber<'t> {
             let id = self.input_form.id_shape.id(&tool_call.name, index);
             result(&id, &tool_call.name, &self.words.done)
         });
-        self.turn_before(situation, assistant, mode, answers.collect())
+        self.turn_before(preceding, assistant, mode, answers.collect())
     }
 
     /// The assistant's turn up to the messages that follow it, if there are any.
     fn turn_before(
         &self,
-        situation: PrecedingMessages,
+        preceding: PrecedingMessages,
         assistant: &AssistantTurn,
         mode: ThinkingMode,
         next: Vec<Value>,
     ) -> Result<RenderedTurn, RenderError> {
         let is_last = next.is_empty();
-        let mut messages = self.before(situation);
+        let mut messages = self.before(preceding);
         messages.push(self.message(assistant));
         messages.extend(next);
-        let turn = self.rendered(&self.probe(messages, mode), situation)?;
+        let turn = self.rendered(&self.probe(messages, mode), preceding)?;
         Ok(match is_last {
             true => turn,
             false => turn.cut_before(&self.words.done),
@@ -461,12 +461,12 @@ impl<'t> TurnProber<'t> {
     /// A conversation in which the assistant's turn is followed by another question.
     pub(crate) fn past_turn(
         &self,
-        situation: PrecedingMessages,
+        preceding: PrecedingMessages,
         assistant: &AssistantTurn,
         mode: ThinkingMode,
     ) -> Result<RenderedTurn, RenderError> {
         let next = message("user", &self.words.done);
-        self.turn_before(situation, assistant, mode, vec![next])
+        self.turn_before(preceding, assistant, mode, vec![next])
     }
 
     /// A call, with and without a tool's answer to it.
@@ -509,16 +509,16 @@ impl<'t> TurnProber<'t> {
     fn rendered(
         &self,
         probe: &Probe,
-        situation: PrecedingMessages,
+        preceding: PrecedingMessages,
     ) -> Result<RenderedTurn, RenderError> {
         let text = self.render(probe)?;
         let text = match self.lexicon.is_empty() {
             true => text,
             false => self.marked(&text),
         };
-        let start = self.end_of_message(&text, situation);
+        let start = self.end_of_message(&text, preceding);
         // `Hello<tools>[...]</tools><bot>`: what defines tools behind the question begins no turn.
-        let start = start + self.tools_behind_message(&text[start..], situation);
+        let start = start + self.tools_behind_message(&text[start..], preceding);
         if text.len() - start > MAX_TURN {
             return Err(RenderError::given_up(format!(
                 "a turn of a few words is written with more than {MAX_TURN} bytes"
@@ -532,8 +532,8 @@ impl<'t> TurnProber<'t> {
     }
 
     /// Where the text of the message before the turn ends.
-    fn end_of_message(&self, text: &str, situation: PrecedingMessages) -> usize {
-        let word = match situation {
+    fn end_of_message(&self, text: &str, preceding: PrecedingMessages) -> usize {
+        let word = match preceding {
             PrecedingMessages::AfterTool => &self.words.result,
             PrecedingMessages::Question | PrecedingMessages::SecondQuestion => &self.words.question,
         };
@@ -542,7 +542,7 @@ impl<'t> TurnProber<'t> {
 
     /// How much of what follows the message before the turn defines the tools: some templates write
     /// them there.
-    fn tools_behind_message(&self, tail: &str, situation: PrecedingMessages) -> usize {
+    fn tools_behind_message(&self, tail: &str, preceding: PrecedingMessages) -> usize {
         let description = |tool: &Value| {
             let function = tool.get("function")?;
             Some(function.get("description")?.as_str()?.to_owned())
@@ -552,11 +552,11 @@ impl<'t> TurnProber<'t> {
         if !descriptions.any(|description| tail.contains(&description)) {
             return 0;
         }
-        let without = Probe::of(self.before(situation));
+        let without = Probe::of(self.before(preceding));
         let with = without.clone().tools(self.tools.clone());
         let [with, without] = [with, without].map(|probe| {
             let text = self.render(&probe).unwrap_or_default();
-            text[self.end_of_message(&text, situation)..].to_owned()
+            text[self.end_of_message(&text, preceding)..].to_owned()
         });
         // What stands there without tools as well stands behind them.
         let added = with.strip_suffix(without.as_str());
@@ -583,10 +583,10 @@ impl<'t> TurnProber<'t> {
     }
 
     /// The messages before the turn.
-    fn before(&self, situation: PrecedingMessages) -> Vec<Value> {
+    fn before(&self, preceding: PrecedingMessages) -> Vec<Value> {
         let words = &self.words;
         let question = message("user", &words.question);
-        match situation {
+        match preceding {
             PrecedingMessages::Question => vec![question],
             PrecedingMessages::SecondQuestion => vec![
                 message("user", &words.first),

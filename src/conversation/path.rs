@@ -556,8 +556,8 @@ impl<'t> Run<'_, '_, 't> {
                     return Some(None);
                 }
                 // An answer without any text is one with calls that the template does not write.
-                let is_silent = slot == Some(ConversationSlot::Content) && place.at == step.start;
-                if is_silent && !step.is_passed {
+                let is_empty = slot == Some(ConversationSlot::Content) && place.at == step.start;
+                if is_empty && !step.is_passed {
                     step.is_passed = true;
                     if let Some(result) = result_beside(places, step.next, search.format) {
                         return Some(Some(result));

@@ -97,7 +97,7 @@ pub(super) struct Conversation {
     /// What it is about.
     pub(super) name: &'static str,
     /// What comes before the assistant's turn.
-    pub(super) situation: PrecedingMessages,
+    pub(super) preceding: PrecedingMessages,
     /// The assistant's turn, with which it ends.
     pub(super) turn: AssistantTurn,
     /// Whether tools are offered.
@@ -140,9 +140,9 @@ pub(super) fn conversations() -> Vec<Conversation> {
     let rows = rows.into_iter();
     let conversations =
         rows.map(
-            |(name, situation, thought, said, calls, has_tools)| Conversation {
+            |(name, preceding, thought, said, calls, has_tools)| Conversation {
                 name,
-                situation,
+                preceding,
                 turn: AssistantTurn {
                     reasoning: text(thought),
                     content: text(said),

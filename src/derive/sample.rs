@@ -175,7 +175,7 @@ impl<'t> Sampling<'t> {
         });
         let conversation = Conversation {
             name,
-            situation: PrecedingMessages::Question,
+            preceding: PrecedingMessages::Question,
             turn: said.clone(),
             has_tools: true,
         };
@@ -277,20 +277,20 @@ impl Sampler<'_, '_> {
 
     fn sample_in(&self, mode: ThinkingMode) -> Result<Sample, RenderError> {
         let Conversation {
-            situation, turn, ..
+            preceding, turn, ..
         } = self.conversation;
-        let turn = self.prober.turn(*situation, turn, mode)?;
+        let turn = self.prober.turn(*preceding, turn, mode)?;
         let full = turn.text();
-        let rendered_prompt = self.prober.prompt(*situation, mode)?;
+        let rendered_prompt = self.prober.prompt(*preceding, mode)?;
         let prompt = rendered_prompt.text();
         if let Some(output) = full.strip_prefix(prompt) {
             return Ok(self.sample(prompt, output, None));
         }
         // A prompt may say more before the turn than a conversation does: then the one does not begin the other.
-        if self.headers.differ(*situation, mode) {
+        if self.headers.differ(*preceding, mode) {
             let output = self
                 .headers
-                .body_behind(&rendered_prompt, turn.tail(), *situation, mode);
+                .body_behind(&rendered_prompt, turn.tail(), *preceding, mode);
             return Ok(self.sample(prompt, output, None));
         }
         let shared = markers::same_start(prompt, full);

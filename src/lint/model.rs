@@ -23,7 +23,7 @@ pub(super) struct Prompt {
     pub(super) turn: usize,
 }
 
-const SITUATIONS: [(PrecedingMessages, &str); 3] = [
+const PRECEDING: [(PrecedingMessages, &str); 3] = [
     (PrecedingMessages::Question, "a question"),
     (PrecedingMessages::SecondQuestion, "a second question"),
     (PrecedingMessages::AfterTool, "a tool's answer"),
@@ -59,11 +59,11 @@ impl Model {
     }
 }
 
-/// Renders the prompts of all situations and modes, as far as the chat template takes them.
+/// Renders the prompts behind all messages and of all modes, as far as the chat template takes them.
 fn take_prompts(prober: &TurnProber<'_>, offered: &str, prompts: &mut Vec<Prompt>) {
-    for (situation, asked) in SITUATIONS {
+    for (preceding, asked) in PRECEDING {
         for (mode, thinking) in THINKING_MODES {
-            let Ok(prompt) = prober.prompt(situation, mode) else {
+            let Ok(prompt) = prober.prompt(preceding, mode) else {
                 continue;
             };
             if prompts.iter().all(|known| known.text != prompt.text()) {

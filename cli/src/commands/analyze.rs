@@ -57,7 +57,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
                 error.of_question()
             ))
         })?;
-    if findings.is_silent {
+    if findings.drops_all_said {
         // As `unjinja derive` has it.
         let nothing = DeriveError::NoTurn(None);
         return Err(Failure::Wrong(format!("{}: {nothing}", template.name)));
