@@ -86,7 +86,7 @@ fn the_template_is_printed_and_the_report_beside_it() {
         },
         "tool_calls": {
           "open_pattern": "<call>\\s*(?=\\{)",
-          "close_pattern": "(?:</call>|<end>)\\s*",
+          "close_pattern": "<end>\\s*|(?<=[}\\]])\\s*</call>\\s*",
           "repeats": true,
           "content": "json",
           "transform": {
@@ -110,7 +110,7 @@ fn the_template_is_printed_and_the_report_beside_it() {
                  a call is `<call>{…}</call>`
                  several calls a turn
       proof      18 of 18 renderings recovered, 1 draft tried
-      mentions   34 of 34 texts that mention a marker recovered
+      mentions   35 of 35 texts that mention a marker recovered
       arguments  54 of 54 kinds of keys, names and values recovered
       damaged    72 of 76 damaged texts recovered
                  0 of 1: reasoning not closed before a call
@@ -255,7 +255,7 @@ fn what_can_not_be_recovered_is_reported() {
                    the prompt ends  "<user>zq012question<end><assistant>"
                    the output is    "<think>One moment, I look it up.</think><call>{\"name\": \"find_pages\", \"arguments\": {\"words\": \"spring tide\", \"most\": 3}}</call><call>{\"name\": \"read_tide\", \"argume"…
                    it also stands for {"thinking":"One moment, I look it up.","tool_calls":[{"type":"function","function":{"name":"find_pages","arguments":{"words":"spring tide","most":3}}},{"type":…
-      mentions   28 of 34 texts that mention a marker recovered
+      mentions   29 of 35 texts that mention a marker recovered
                  lost: `<think>` in code, in quotes, bare, before a comma, in a fence, on a line
       arguments  54 of 54 kinds of keys, names and values recovered
       damaged    66 of 76 damaged texts recovered
@@ -459,23 +459,23 @@ fn what_is_there_is_checked_by_what_it_means() {
 
     // Other keys' order and another way to say the same are fine; --diff shows what changes.
     let written = fs::read_to_string(&file).unwrap();
-    fs::write(
-        &file,
-        written.replace("(?:</call>|<end>)", "(?:<end>|</call>)"),
-    )
-    .unwrap();
+    let (end, call) = (r"<end>\\s*", r"(?<=[}\\]])\\s*</call>\\s*");
+    let closes = format!("{end}|{call}");
+    assert!(written.contains(&closes), "{written}");
+    let turned = format!("{call}|{end}");
+    fs::write(&file, written.replace(&closes, &turned)).unwrap();
     assert_snapshot!(check().all(), @"
     ---
-    there.json: the existing response template reads all of 2356 texts as the derived one does
+    there.json: the existing response template reads all of 2956 texts as the derived one does
     exit 0
     ");
     let outcome = run(&["--diff"]);
     assert_eq!((outcome.code, outcome.stdout.contains("\n-  ")), (0, true));
 
-    fs::write(&file, written.replace("(?:</call>|<end>)", "</call>")).unwrap();
+    fs::write(&file, written.replace(&closes, call)).unwrap();
     assert_snapshot!(check().all(), @r#"
     ---
-    there.json: the existing response template reads 6 of 2356 texts differently from the derived one, such as "<call>{\"\":\"\",\"\":{}}<end>": look at the difference with `--diff`, and replace it with `-o there.json --force`
+    there.json: the existing response template reads 6 of 2956 texts differently from the derived one, such as "<call>{\"\":\"\",\"\":{}}<end>": look at the difference with `--diff`, and replace it with `-o there.json --force`
     exit 1
     "#);
     assert_eq!(run(&["--diff"]).code, 1);
@@ -772,11 +772,23 @@ fn the_difference_to_the_one_that_is_there_can_be_shown() {
     unjinja(&folder, &["derive", ".", "--write", "-q"]);
     let outcome = unjinja(&folder, &["derive", ".", "--diff", "-q"]);
     assert_eq!((outcome.stdout.as_str(), outcome.code), ("", 0));
-    let changed = fs::read_to_string(&path)
-        .unwrap()
-        .replace("(?:</call>|<end>|</s>)", "</call>");
+    // Another way to say the same.
+    let written = fs::read_to_string(&path).unwrap();
+    let changed = written.replace("(?:<end>|</s>)", "(?:</s>|<end>)");
+    assert_ne!(changed, written);
     fs::write(&path, changed).unwrap();
-    assert_snapshot!(unjinja(&folder, &["derive", ".", "--diff", "-q"]).stdout, @"");
+    assert_snapshot!(unjinja(&folder, &["derive", ".", "--diff", "-q"]).stdout, @r#"
+    --- .: there
+    +++ .: derived
+           }
+         },
+         "content": {
+    -      "close_pattern": "(?:</s>|<end>)\\s*"
+    +      "close_pattern": "(?:<end>|</s>)\\s*"
+         }
+       }
+     }
+    "#);
 }
 
 #[test]

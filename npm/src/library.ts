@@ -42,6 +42,8 @@ interface Exports {
   unjinja_lint?(template: Place, chatTemplate: Place, error: Place): Place;
   unjinja_lint_chat_template?(template: Place, error: Place): Place;
   unjinja_grammar?(template: Place, request: Place, length: number, error: Place): Place;
+  // For the page of the playground.
+  unjinja_answer?(request: Place, length: number, file: Place, fileLength: number, error: Place): Place;
 }
 
 /** What an error is about, in the order of `UnjinjaErrorKind`. */
@@ -234,11 +236,14 @@ function replace(failed: Library) {
   if (current === failed) current = new Library(failed.module);
 }
 
-/** Loads the library from a file beside the sources. One that has chat templates, too, is kept. */
+/** Loads the library from a file beside the sources. */
 export async function load(url: URL) {
-  const module = await compile(url);
-  if (current?.exports.unjinja_derive) return;
-  current = new Library(module);
+  use(await compile(url));
+}
+
+/** New things are made with this module. One that has chat templates, too, is kept. */
+export function use(module: WebAssembly.Module) {
+  if (!current?.exports.unjinja_derive) current = new Library(module);
 }
 
 async function compile(url: URL): Promise<WebAssembly.Module> {

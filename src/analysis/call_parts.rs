@@ -3,7 +3,7 @@
 use crate::format::{Dialect, Node, Slot, ValueForm, ValueType, ValueWriting};
 
 use super::call_shape::{CallShape, text_with_slots};
-use crate::markers::{KEY_SLOT, NAME_SLOT, is_slot};
+use crate::markers::{KEY_SLOT, NAME_SLOT, is_slot, unlikely_in_prose};
 
 /// The parts of a turn's calls. In texts, characters for private use stand for slots.
 #[derive(Debug, Clone)]
@@ -115,6 +115,24 @@ impl<'a> CallParts<'a> {
             Node::Call(call) => call,
             item => item,
         }
+    }
+
+    /// Whether a call is JSON, which ends with a bracket, and what closes it is none.
+    pub(crate) fn closes_behind_bracket(&self, close: &str) -> bool {
+        self.dialect().is_some() && close.starts_with(|c| !"{}[]()\"',".contains(c))
+    }
+
+    /// Whether a call has arguments that are closed by markers, one by one, and is closed by another.
+    pub(crate) fn closes_behind_argument(&self) -> bool {
+        let close = self.close.trim();
+        let closes_argument = |argument: &String| {
+            let argument = argument.trim();
+            unlikely_in_prose(argument) && !argument.contains(close)
+        };
+        let arguments = self.single_arguments();
+        let arguments = arguments.filter(|arguments| !arguments.in_python);
+        let is_clear = unlikely_in_prose(close) && !close.contains(is_slot);
+        is_clear && arguments.is_some_and(|arguments| arguments.closes.iter().all(closes_argument))
     }
 
     /// Arguments that stand one by one.
@@ -317,14 +335,20 @@ impl SingleArguments<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::analysis::Findings;
     use crate::analysis::tests::{found, template};
 
-    /// What is read off the calls of a template: a line for each part that it has.
-    fn parts(each: &str) -> String {
+    /// What is found of a template that writes each call so.
+    fn findings(each: &str) -> Findings {
         let jinja = format!(
             "{{{{ m.content }}}}{{% for c in m.tool_calls %}}{{% set f = c.function %}}{each}{{% endfor %}}"
         );
-        let findings = found(&template(&jinja));
+        found(&template(&jinja))
+    }
+
+    /// What is read off the calls of a template: a line for each part that it has.
+    fn parts(each: &str) -> String {
+        let findings = findings(each);
         let parts = findings.call_parts().expect("there are calls");
         let mut all = vec![format!("first {:?}", parts.first_text())];
         if let Some(keys) = parts.keys() {
@@ -422,6 +446,29 @@ mod tests {
             ),
         ] {
             assert_eq!(parts(each), expected, "{each}");
+        }
+    }
+
+    #[test]
+    fn what_stands_before_its_closer_tells_where_a_call_ends() {
+        let tagged = |arguments: &str, close: &str| {
+            format!(
+                "<do {{{{ f.name }}}}>{{% for k, v in f.arguments.items() %}}{arguments}{{% endfor %}}{close}"
+            )
+        };
+        for (each, behind_bracket, behind_argument) in [
+            ("<do>{{ f | tojson }}</do>".to_owned(), true, false),
+            ("<do>{{ f | tojson }}}</do>".to_owned(), false, false),
+            (tagged("<arg {{ k }}>{{ v }}</arg>", "</do>"), false, true),
+            // What closes an argument closes no call by itself.
+            (tagged("<arg {{ k }}>{{ v }}</>", "</>"), false, false),
+            (tagged("@{{ k }}: {{ v }}\n", "</do>"), false, false),
+        ] {
+            let findings = findings(&each);
+            let calls = findings.call_parts().expect("there are calls");
+            let found = calls.closes_behind_bracket(calls.close.trim());
+            assert_eq!(found, behind_bracket, "{each}");
+            assert_eq!(calls.closes_behind_argument(), behind_argument, "{each}");
         }
     }
 }

@@ -98,8 +98,7 @@ pub(super) fn all(findings: &Findings, marked: &Findings, samples: &[Sample]) ->
 /// A whole call, as the chat template writes it.
 fn whole_call(findings: &Findings, samples: &[Sample]) -> Option<String> {
     let calls = findings.call_parts()?;
-    let sample = samples.iter().find(|sample| is_call(sample))?;
-    let output = sample.output.trim_end();
+    let output = plain_call(samples)?.output.trim_end();
     let mut ends = findings.turn.ends.iter();
     let own = ends
         .find_map(|end| output.strip_suffix(end.as_str()))
@@ -113,9 +112,16 @@ fn whole_call(findings: &Findings, samples: &[Sample]) -> Option<String> {
     Some(own[start..].trim().to_owned())
 }
 
-/// Whether a sample is of one plain call and nothing else.
-fn is_call(sample: &Sample) -> bool {
-    sample.origin == Origin::Rendered && sample.written == AssistantTurn::calls([tide_call()])
+/// A sample of one plain call and nothing else. Some models never call without a thought.
+fn plain_call(samples: &[Sample]) -> Option<&Sample> {
+    let is_call = |sample: &Sample| {
+        sample.origin == Origin::Rendered
+            && sample.written.content.is_none()
+            && sample.written.calls == [tide_call()]
+    };
+    let calls = || samples.iter().filter(|sample| is_call(sample));
+    let mut alone = calls().filter(|sample| sample.written.reasoning.is_none());
+    alone.next().or_else(|| calls().next())
 }
 
 /// A call with a marker on a line of a value: unless it closes values there, or has to be written otherwise.
@@ -135,13 +141,17 @@ fn in_value(findings: &Findings, samples: &[Sample], marker: &str) -> Option<Men
         }
         None => !is_json,
     };
-    // What closes calls closes them there, too; but if it is several markers, those behind the first are no more than texts.
-    let closes = closes || markers::split_close(&calls.close).0.contains(marker);
+    // What closes calls closes them there, too, unless it does so only behind a bracket of JSON or an argument that has ended. If it
+    // is several markers, those behind the first are no more than texts.
+    let first = markers::split_close(&calls.close).0.trim();
+    let is_told = calls.closes_behind_bracket(first) || calls.closes_behind_argument();
+    let closes = closes || (first.contains(marker) && !is_told);
     // JSON escapes these signs, so the marker would not stand there as it is.
-    if closes || marker.contains(['"', '\\', '\'']) {
+    let is_escaped = is_json && marker.contains(['"', '\\', '\'']);
+    if closes || is_escaped {
         return None;
     }
-    let sample = samples.iter().find(|sample| is_call(sample))?;
+    let sample = plain_call(samples)?;
     let value = VALUE.replace('%', marker);
     let written = match is_json {
         true => value.replace('\n', "\\n"),
@@ -155,7 +165,10 @@ fn in_value(findings: &Findings, samples: &[Sample], marker: &str) -> Option<Men
         manner: "on a line of a value",
         prefilled: sample.prefilled.clone(),
         output: format!("{before}{written}{behind}"),
-        expected: AssistantTurn::calls([call]),
+        expected: AssistantTurn {
+            calls: vec![call],
+            ..sample.written.clone()
+        },
     })
 }
 
@@ -384,13 +397,21 @@ mod tests {
     #[test]
     fn values_hold_markers_that_do_not_close_them() {
         let json = ["", "<call>NAMEARGUMENTS</call><next>", "", ""];
+        let bracket = ["", "<call>NAMEARGUMENTS}</call>", "", ""];
         let tagged = ["", "<call=NAME>«<arg=KEY>RAW</arg>»</call>", "", ""];
         let quoted = ["", "NAME(«KEY=QUOTED·, »)", "", ""];
         let open = ["", "<call=NAME>«<arg=KEY>RAW»</call>", "", ""];
         for (format, written, marker, expected) in [
             (json, TIDE, "<t>", Some(r"First line\n<t>\nlast line")),
-            // What closes calls closes them there, too, and what stands behind it is a text.
-            (json, TIDE, "</call>", None),
+            // What closes calls stands behind a bracket of JSON, and what stands behind it is a text.
+            (
+                json,
+                TIDE,
+                "</call>",
+                Some(r"First line\n</call>\nlast line"),
+            ),
+            // Behind a bracket of its own, no other tells it from a real one.
+            (bracket, TIDE, "}</call>", None),
             (json, TIDE, "<next>", Some(r"First line\n<next>\nlast line")),
             // It would be escaped.
             (json, TIDE, r#"<t="a">"#, None),
@@ -401,6 +422,20 @@ mod tests {
                 Some("First line\n<t>\nlast line"),
             ),
             (tagged, "<arg=harbour>Brest</arg>", "</arg>", None),
+            // In tags, it is not.
+            (
+                tagged,
+                "<arg=harbour>Brest</arg>",
+                r#"<t="a">"#,
+                Some("First line\n<t=\"a\">\nlast line"),
+            ),
+            // What closes such calls stands behind an argument that has ended.
+            (
+                tagged,
+                "<arg=harbour>Brest</arg>",
+                "</call>",
+                Some("First line\n</call>\nlast line"),
+            ),
             (quoted, "harbour='Brest'", "<t>", None),
             // What may follow such a value ends it.
             (open, "<arg=harbour>Brest", "<t>", None),
@@ -411,6 +446,22 @@ mod tests {
             let found = found.map(|found| found.output);
             let expected = expected.map(|value| written.replace("Brest", value));
             assert_eq!(found, expected, "{marker} in {written}");
+        }
+    }
+
+    #[test]
+    fn a_model_that_always_thinks_calls_behind_a_thought() {
+        let call = || AssistantTurn::calls([tide_call()]);
+        let thinking = invented::sample("<t>Hm.</t>[]", call().with_reasoning("Hm."));
+        let spoken = invented::sample("Yes.[]", call().with_content("Yes."));
+        let alone = invented::sample("[]", call());
+        for (samples, expected) in [
+            (vec![spoken.clone(), thinking.clone(), alone], Some("[]")),
+            (vec![spoken.clone(), thinking], Some("<t>Hm.</t>[]")),
+            (vec![spoken], None),
+        ] {
+            let found = plain_call(&samples).map(|sample| sample.output.as_str());
+            assert_eq!(found, expected);
         }
     }
 

@@ -4,6 +4,7 @@ use crate::analysis::{CallParts, SingleArguments};
 use crate::derive::choices::Choice;
 use crate::derive::delimiter::{Delimiter, Delimiters};
 use crate::derive::regex::{any_of, before_any_of, exact, ignoring_space};
+use crate::markers::lexicon::unmarked;
 use crate::markers::{self, reads_like_prose, unlikely_in_prose};
 
 use super::call_texts::{
@@ -54,6 +55,34 @@ impl Drafter<'_> {
         let close = own_close(calls);
         let next = self.next_openers(calls, &close).into_iter();
         next.map(Delimiter::Expression).collect()
+    }
+
+    /// What closes a call behind an argument that has ended, or behind what opens a call that has none: a value that
+    /// speaks of `</call>` goes on.
+    pub(super) fn close_behind_argument(&self, calls: &CallParts<'_>) -> Option<Delimiter> {
+        let arguments = calls.single_arguments()?;
+        calls.closes_behind_argument().then_some(())?;
+        let close = markers::markers_or_whole(calls.close.trim()).join(" ");
+        let mut ends: Vec<String> = arguments.closes.clone();
+        markers::dedup(&mut ends);
+        let ends = ends.iter().map(|end| ignoring_space(end.trim()));
+        let (head, rest) = calls.open.split_at(calls.first_text().len());
+        // Of what opens a call, the beginning is enough where nothing in it looks like what closes one.
+        let sign = unmarked(&close).chars().next();
+        let sign = sign.filter(|sign| !head.trim().is_empty() && !rest.contains(*sign));
+        let open = match sign {
+            Some(sign) => format!("{}[^{}]*", ignoring_space(head), exact(&sign.to_string())),
+            None => {
+                let open = self.slots_pattern(&calls.open, false);
+                format!("{}\\s*", open.trim_end_matches("\\s*"))
+            }
+        };
+        let ends: Vec<String> = ends.map(|end| format!("{end}\\s*")).chain([open]).collect();
+        let close = ignoring_space(&close);
+        Some(Delimiter::Expression(format!(
+            "(?<={}){close}\\s*",
+            ends.join("|")
+        )))
     }
 
     /// The markers between calls that close one by themselves.
@@ -122,11 +151,11 @@ impl Drafter<'_> {
         let is_end = self.turn_ends().iter().any(|end| end == section);
         let both = match section {
             "" => own,
-            _ if is_end && closes_behind_bracket(calls, close) => own,
+            _ if is_end && calls.closes_behind_bracket(close) => own,
             section => format!("{own}\\s*{}", ignoring_space(section)),
         };
         // Strings of JSON hold no such thing but by chance, and nothing has to be looked for ahead.
-        if closes_behind_bracket(calls, close) {
+        if calls.closes_behind_bracket(close) {
             return Some(format!("(?<=[}}\\]])\\s*{both}\\s*"));
         }
         // `)]` may stand in a text; with `</calls>` behind it, it ends the calls.
@@ -289,11 +318,6 @@ fn with_space_behind_bracket(close: &str) -> String {
     }
 }
 
-/// Whether a call is JSON, which ends with a bracket, and what closes it is none.
-fn closes_behind_bracket(calls: &CallParts<'_>, close: &str) -> bool {
-    calls.dialect().is_some() && close.starts_with(|c| !"{}[]()\"',".contains(c))
-}
-
 /// The expression for what closes a call and could as well stand in its arguments. The bracket behind those
 /// of a Python call stays with them: it shows where the last of them ends.
 fn unclear(calls: &CallParts<'_>, close: &str) -> String {
@@ -449,16 +473,25 @@ mod tests {
     }
 
     #[test]
-    fn a_sign_closes_json_behind_its_bracket() {
-        for (call, close, is_behind) in [
-            ("<call>NAMEARGUMENTS#", "#", true),
-            ("<call>NAMEARGUMENTS}", "}", false),
-            ("<call>NAMEARGUMENTS,", ",", false),
-            ("<call=NAME>«<arg=KEY>RAW</arg>»#", "#", false),
+    fn a_call_in_tags_ends_behind_an_argument_that_has_ended() {
+        for (call, expected) in [
+            (
+                "<call=NAME>«<arg=KEY>RAW</arg>»</call>",
+                Some(r"(?<=</arg>\s*|<call=[^<]*)</call>\s*"),
+            ),
+            // What opens it has a tag in it.
+            (
+                "<call><name>NAME</name>«<arg=KEY>RAW</arg>»</call>",
+                Some(r"(?<=</arg>\s*|<call><name>\s*[^\s<]+\s*</name>\s*)</call>\s*"),
+            ),
+            ("<call=NAME>«<arg=KEY>RAW</>»</>", None),
         ] {
             let findings = invented::with_calls(["", call, "", ""]);
-            let calls = findings.call_parts().expect("there are calls");
-            assert_eq!(closes_behind_bracket(&calls, close), is_behind, "{call}");
+            let found = asked(&findings, &[], |drafter| {
+                drafter.close_behind_argument(drafter.calls.expect("there are calls"))
+            });
+            let found = found.map(|delimiter| delimiter.expression());
+            assert_eq!(found.as_deref(), expected, "{call}");
         }
     }
 }

@@ -188,9 +188,11 @@ impl Drafter<'_> {
             .iter()
             .find(|field| field.name == "tool_calls")?;
         let own = own.open.alternatives.first()?;
+        let behind_argument = self.close_behind_argument(calls);
+        let closes = call_closes(calls).into_iter().chain(behind_argument);
         let mut variants = FieldVariants {
             name: "tool_calls".to_owned(),
-            closes: call_closes(calls),
+            closes: closes.collect(),
             also_closes: self.other_closes_of_calls(calls),
             ..FieldVariants::default()
         };
@@ -395,6 +397,13 @@ fn call_closes(calls: &CallParts<'_>) -> Vec<Delimiter> {
         closes.push(Delimiter::IgnoringSpace(first.to_owned()));
         closes.push(Delimiter::IgnoringSpace(rest.trim().to_owned()));
     }
+    // Behind a bracket, a string of JSON that speaks of `</call>` is over.
+    if calls.closes_behind_bracket(close) {
+        closes.push(Delimiter::Expression(format!(
+            "(?<=[}}\\]])\\s*{}\\s*",
+            ignoring_space(&markers::markers_or_whole(close).join(" "))
+        )));
+    }
     distinct(closes)
 }
 
@@ -509,12 +518,23 @@ mod tests {
 
     #[test]
     fn a_call_is_closed_with_more_and_with_less_of_what_stands_behind_it() {
+        let behind_bracket =
+            |close: &str| Delimiter::Expression(format!(r"(?<=[}}\]])\s*{close}\s*"));
         for (call, section, expected) in [
-            ("<call>NAMEARGUMENTS</call>", "", vec![spaced("</call>")]),
+            // A string of JSON that speaks of `</call>` is over behind a bracket.
+            (
+                "<call>NAMEARGUMENTS</call>",
+                "",
+                vec![spaced("</call>"), behind_bracket("</call>")],
+            ),
             (
                 "<call>NAMEARGUMENTS</call>",
                 "\n</calls>",
-                vec![spaced("</call>"), spaced("</call> </calls>")],
+                vec![
+                    spaced("</call>"),
+                    spaced("</call> </calls>"),
+                    behind_bracket("</call>"),
+                ],
             ),
             // Either may stand alone where the other was left out.
             (
@@ -524,7 +544,14 @@ mod tests {
                     spaced("</args> </call>"),
                     spaced("</args>"),
                     spaced("</call>"),
+                    behind_bracket(r"</args>\s*</call>"),
                 ],
+            ),
+            // What is written in tags may end with anything.
+            (
+                "<call=NAME>«<arg=KEY>RAW</arg>»</call>",
+                "",
+                vec![spaced("</call>")],
             ),
             ("<call>NAMEARGUMENTS}</call>", "", vec![]),
             ("<call>NAMEARGUMENTS</NAME>", "", vec![]),
