@@ -3,6 +3,7 @@
 use crate::analysis::assistant_turn::AssistantTurn;
 use crate::analysis::{CallParts, Findings};
 use crate::format::Dialect;
+use crate::json;
 use crate::markers::lexicon::unmarked;
 use crate::markers::{self, INDEX_SLOT, KEY_SLOT, NAME_SLOT, dedup, is_slot, unlikely_in_prose};
 use crate::value::{Object, Value};
@@ -12,6 +13,9 @@ use super::sample::{Origin, Sample};
 
 /// How many markers are mentioned. Formats have some ten; a chat template that is written to have thousands has to end, too.
 const MAX_MARKERS: usize = 48;
+
+/// How many bytes of a call that the prompt shows may stand between its markers.
+const MAX_SHOWN: usize = 400;
 
 /// What is said of a marker, and in which way it stands in that.
 // A blank or a quote before it, or a comma behind it, shows that a marker is only spoken of. On a line of its own it
@@ -92,7 +96,40 @@ pub(super) fn all(findings: &Findings, marked: &Findings, samples: &[Sample]) ->
         let sentence = format!("I could write this:\n{call}\nBut no, the answer is plain.");
         all.extend(in_place(sample, &call, "in a thought", THOUGHT, &sentence));
     }
+    // An answer quotes what the prompt says of calls.
+    if let (Some(sample), Some((marker, shown))) = (said, shown_call(findings, samples)) {
+        let sentence = format!("Calls are written so:\n{shown}\nThat is all.");
+        all.extend(in_place(
+            sample,
+            &marker,
+            "as the prompt shows it",
+            ANSWER,
+            &sentence,
+        ));
+    }
     all
+}
+
+/// How a prompt that offers tools shows a call of JSON to the model, with the marker that it begins with: `<call>{"name": <the tool's name>}</call>`, where what is in it is
+/// no JSON. If it were, nothing would tell it from a call.
+fn shown_call(findings: &Findings, samples: &[Sample]) -> Option<(String, String)> {
+    let calls = findings.call_parts()?;
+    let is_json = calls.dialect().is_some_and(Dialect::is_json);
+    calls.keys().filter(|_| is_json && !calls.is_array())?;
+    let (open, close) = (calls.first_text().trim(), calls.close.trim());
+    if !markers::is_marker(open) || !markers::is_marker(close) {
+        return None;
+    }
+    let prompt = plain_call(samples)?.prefix.as_str();
+    let behind = prompt
+        .match_indices(open)
+        .map(|(at, _)| &prompt[at + open.len()..]);
+    let mut within = behind.filter_map(|rest| rest.split_once(close).map(|(within, _)| within));
+    let within = within.find(|within| {
+        let is_object = within.trim_start().starts_with('{') && !within.contains(open);
+        is_object && within.len() <= MAX_SHOWN && json::read(within).is_err()
+    })?;
+    Some((open.to_owned(), format!("{open}{within}{close}")))
 }
 
 /// A whole call, as the chat template writes it.
@@ -281,7 +318,7 @@ pub struct MentionText {
     /// The marker.
     pub marker: String,
     /// How it is mentioned: `in code`, `in quotes`, `bare`, `before a comma`, `in a fence`, `on a line`, `in a thought`,
-    /// `on a line of a thought`, or `on a line of a value`.
+    /// `on a line of a thought`, `on a line of a value`, or `as the prompt shows it`: a whole call with placeholders in it.
     pub manner: String,
     /// The part of the prompt that belongs to the turn.
     pub prefix: String,
@@ -446,6 +483,28 @@ mod tests {
             let found = found.map(|found| found.output);
             let expected = expected.map(|value| written.replace("Brest", value));
             assert_eq!(found, expected, "{marker} in {written}");
+        }
+    }
+
+    #[test]
+    fn an_answer_quotes_the_call_that_the_prompt_shows() {
+        let call = ["", "<call>OBJECT</call>", "", ""];
+        for (format, prompt, expected) in [
+            (
+                call,
+                "Call within <call></call>:\n<call>{\"name\": <a tool>}</call>",
+                Some("<call>{\"name\": <a tool>}</call>"),
+            ),
+            // Nothing tells it from a call.
+            (call, "<call>{\"name\": \"tool\"}</call>", None),
+            (call, "<call>the call</call>", None),
+            (["", "OBJECT", "", ""], "{\"name\": <a tool>}", None),
+        ] {
+            let findings = invented::with_calls(format);
+            let mut sample = invented::sample("", AssistantTurn::calls([tide_call()]));
+            sample.prefix = prompt.to_owned();
+            let found = shown_call(&findings, &[sample]).map(|(_, shown)| shown);
+            assert_eq!(found.as_deref(), expected, "{prompt}");
         }
     }
 

@@ -15,7 +15,7 @@ struct FieldVariants {
     name: String,
     /// Ways of opening it.
     opens: Vec<Delimiter>,
-    /// Ways of opening it as the format never does.
+    /// Ways of opening it as the format never does, or that look farther ahead.
     opens_ignoring_space: Vec<Delimiter>,
     /// What closes content where none of these opens the field.
     unopened: Vec<Delimiter>,
@@ -208,6 +208,11 @@ impl Drafter<'_> {
                 .flat_map(|own| self.call_opens(calls, &own))
                 .collect();
         }
+        let known = variants.opens.iter().chain(&variants.opens_ignoring_space);
+        let looking: Vec<Delimiter> = known
+            .filter_map(|open| before_quotes(calls, open))
+            .collect();
+        variants.opens_ignoring_space.extend(looking);
         Some(variants)
     }
 
@@ -277,6 +282,12 @@ impl Drafter<'_> {
             if opens.contains(&text.as_str()) {
                 // What opens a text does so at the start, and behind whatever was before it.
                 places = vec![any_of(places)];
+            }
+            // Without what opens it, `Put </say> behind it.` is an answer.
+            if let [open, closes @ ..] = self.findings.content.beside_reasoning.as_slice()
+                && closes.iter().any(|close| close.trim() == text)
+            {
+                places.push(format!("(?<={}.*?)", ignoring_space(open.trim())));
             }
             let at = |place| format!("{place}{}\\s*", ignoring_space(text));
             between.extend(places.into_iter().map(at).map(Delimiter::Expression));
@@ -373,6 +384,16 @@ impl Drafter<'_> {
 /// A call's opener whose name has no quotes in it.
 fn without_quotes(expression: &str) -> String {
     expression.replacen("(?P<name>[^", "(?P<name>[^`\"'", 1)
+}
+
+/// A call's opener that looks past the first key of its JSON: where a prompt shows how calls are written, `{"name": <name>}`, a placeholder
+/// stands there.
+fn before_quotes(calls: &CallParts<'_>, open: &Delimiter) -> Option<Delimiter> {
+    calls.keys().filter(|_| !calls.is_array())?;
+    let expression = open.expression();
+    let head = expression.strip_suffix("(?=\\{)")?;
+    let ahead = "(?=\\{\\s*\"[^\"]*\"\\s*:\\s*[\"{])";
+    Some(Delimiter::Expression(format!("{head}{ahead}")))
 }
 
 /// What closes a call, with more and with less of what the format writes there.
@@ -564,6 +585,27 @@ mod tests {
     }
 
     #[test]
+    fn what_closes_a_text_only_beside_reasoning_does_so_behind_what_opens_it() {
+        let mut findings = invented::findings(["<t>", "</t>"], ["", "<end>"], [""; 4]);
+        findings.content.beside_reasoning = vec!["<say>".to_owned(), "</say>".to_owned()];
+        let mut draft = draft(
+            vec![],
+            vec![exact("<end>"), exact("<say>"), exact("</say>")],
+        );
+        draft.fields.remove(0);
+        let found = asked(&findings, &[], |drafter| drafter.between_fields(&draft));
+        let found: Vec<String> = found.iter().map(Delimiter::expression).collect();
+        for (expected, is_there) in [
+            (r"(?<=<say>.*?)</say>\s*", true),
+            (r"(?<=<say>.*?)<say>\s*", false),
+            (r"(?<=<say>.*?)<end>\s*", false),
+        ] {
+            let has = found.iter().any(|one| one == expected);
+            assert_eq!(has, is_there, "{expected} in {found:?}");
+        }
+    }
+
+    #[test]
     fn behind_a_real_opener_stands_what_it_opens() {
         for (call, expected) in [
             ("<call>NAMEARGUMENTS</call>", Some(r"(?=\{)")),
@@ -586,6 +628,27 @@ mod tests {
             let found = asked(&findings, &[], |drafter| {
                 drafter.follows_opener(drafter.calls.expect("there are calls"))
             });
+            assert_eq!(found.as_deref(), expected, "{call}");
+        }
+    }
+
+    #[test]
+    fn an_opener_may_look_past_the_first_key() {
+        for (call, open, expected) in [
+            (
+                "<call>OBJECT</call>",
+                r"<call>\s*(?=\{)",
+                Some(r#"<call>\s*(?=\{\s*"[^"]*"\s*:\s*["{])"#),
+            ),
+            ("<call>OBJECT</call>", "<call>", None),
+            // Arguments begin with values of any type.
+            ("<call>NAMEARGUMENTS</call>", r"<call>\s*(?=\{)", None),
+            ("LIST", r"<call>\s*(?=\{)", None),
+        ] {
+            let findings = invented::with_calls(["", call, "", ""]);
+            let calls = findings.call_parts().expect("there are calls");
+            let found = before_quotes(&calls, &Delimiter::Expression(open.to_owned()));
+            let found = found.map(|found| found.expression());
             assert_eq!(found.as_deref(), expected, "{call}");
         }
     }
