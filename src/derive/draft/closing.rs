@@ -69,9 +69,16 @@ impl Drafter<'_> {
         let (head, rest) = calls.open.split_at(calls.first_text().len());
         // Of what opens a call, the beginning is enough where nothing in it looks like what closes one.
         let sign = unmarked(&close).chars().next();
-        let sign = sign.filter(|sign| !head.trim().is_empty() && !rest.contains(*sign));
-        let open = match sign {
-            Some(sign) => format!("{}[^{}]*", ignoring_space(head), exact(&sign.to_string())),
+        let is_plain = |sign: &char| {
+            let mut rest = rest.trim().chars();
+            !head.trim().is_empty() && !rest.any(|c| c == *sign || c.is_whitespace())
+        };
+        let open = match sign.filter(is_plain) {
+            // A name has no white space: between `<call>` and `</call>` none is called.
+            Some(sign) => {
+                let sign = exact(&sign.to_string());
+                format!("{}[^\\s{sign}]*\\s*", ignoring_space(head))
+            }
             None => {
                 let open = self.slots_pattern(&calls.open, false);
                 format!("{}\\s*", open.trim_end_matches("\\s*"))
@@ -477,7 +484,7 @@ mod tests {
         for (call, expected) in [
             (
                 "<call=NAME>«<arg=KEY>RAW</arg>»</call>",
-                Some(r"(?<=</arg>\s*|<call=[^<]*)</call>\s*"),
+                Some(r"(?<=</arg>\s*|<call=[^\s<]*\s*)</call>\s*"),
             ),
             // What opens it has a tag in it.
             (
