@@ -597,6 +597,8 @@ fn delimiters_that_go_by_a_chunks_end_are_distinguished() {
         (r"(?=<a>(?!.*?<b>))", "<a>|<b>|c|\n", Some(true)),
         (r"a(?=bc|b\Z)", "a|b|c", Some(true)),
         (r"a(?=b\b)", "a|b|.", Some(true)),
+        // What waits is kept from its own start on.
+        (r"(?:[ab][ab][^a]|[ab])(?=b\Z)", "a|b|c", Some(true)),
         (r"a(?!b|cd)", "a|b|c|d", None),
         (r"a++b", "a|b", None),
     ] {

@@ -69,7 +69,11 @@ pub(super) fn is_chunk_dependent(program: &Program, waits: bool) -> Option<bool>
     }
     while let Some((state, places)) = visits.waiting.pop() {
         let is_reported = !waits || !leans_on_end(&mut cache, program, state, &places);
-        if is_reported && forgets_the_best(&mut cache, program, state, &places) {
+        let forgets = match is_reported {
+            true => forgets_the_best(&mut cache, program, state, &places),
+            false => forgets_an_earlier(&mut cache, program, state, &places),
+        };
+        if forgets {
             return Some(true);
         }
         if cache.key(state).quiet {
@@ -208,6 +212,20 @@ fn takes_back(
     let goes_on = cache.found(transition);
     let goes_on = goes_on.map(|source| places_of(program, source, places));
     at_end.end != HERE && goes_on != Some(at_end)
+}
+
+/// Whether a match that waits for more text passes over a thread that began before it: from its own start on, the text is kept, and no
+/// more of it. In `aab`, `(?:[ab][ab][^a]|[ab])(?=b\Z)` waits with its second `a`, and a `b` behind it would make `aab` the match.
+fn forgets_an_earlier(
+    cache: &mut Cache,
+    program: &Program,
+    state: StateId,
+    places: &[Places],
+) -> bool {
+    let AtEnd { found, best, .. } = cache.at_end(program, state);
+    let start = |source: Source| places_of(program, source, places).start;
+    let found = found.map(|(source, _)| start(source));
+    best.is_some_and(|best| found.is_some_and(|found| found != start(best)))
 }
 
 /// Whether what is reported at the end of a chunk in this state passes over a better thread.
