@@ -21,6 +21,8 @@ mod error;
 mod event;
 mod events;
 mod options;
+#[cfg(all(feature = "page", target_family = "wasm"))]
+mod page;
 mod parser;
 mod template;
 mod text;

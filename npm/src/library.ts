@@ -42,8 +42,6 @@ interface Exports {
   unjinja_lint?(template: Place, chatTemplate: Place, error: Place): Place;
   unjinja_lint_chat_template?(template: Place, error: Place): Place;
   unjinja_grammar?(template: Place, request: Place, length: number, error: Place): Place;
-  // For the page of the playground.
-  unjinja_answer?(request: Place, length: number, file: Place, fileLength: number, error: Place): Place;
 }
 
 /** What an error is about, in the order of `UnjinjaErrorKind`. */

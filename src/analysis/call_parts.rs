@@ -458,7 +458,9 @@ mod tests {
         };
         for (each, behind_bracket, behind_argument) in [
             ("<do>{{ f | tojson }}</do>".to_owned(), true, false),
+            ("<do>{{ f | tojson }}#".to_owned(), true, false),
             ("<do>{{ f | tojson }}}</do>".to_owned(), false, false),
+            ("<do>{{ f | tojson }},".to_owned(), false, false),
             (tagged("<arg {{ k }}>{{ v }}</arg>", "</do>"), false, true),
             // What closes an argument closes no call by itself.
             (tagged("<arg {{ k }}>{{ v }}</>", "</>"), false, false),

@@ -121,13 +121,16 @@ fn shown_call(findings: &Findings, samples: &[Sample]) -> Option<(String, String
         return None;
     }
     let prompt = plain_call(samples)?.prefix.as_str();
-    let behind = prompt
-        .match_indices(open)
-        .map(|(at, _)| &prompt[at + open.len()..]);
+    let longest = MAX_SHOWN + close.len();
+    // Of many openers, none is looked behind for longer.
+    let behind = prompt.match_indices(open).map(|(at, _)| {
+        let rest = &prompt[at + open.len()..];
+        &rest[..rest.floor_char_boundary(longest)]
+    });
     let mut within = behind.filter_map(|rest| rest.split_once(close).map(|(within, _)| within));
     let within = within.find(|within| {
         let is_object = within.trim_start().starts_with('{') && !within.contains(open);
-        is_object && within.len() <= MAX_SHOWN && json::read(within).is_err()
+        is_object && json::read(within).is_err()
     })?;
     Some((open.to_owned(), format!("{open}{within}{close}")))
 }

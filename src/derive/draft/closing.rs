@@ -13,6 +13,9 @@ use super::call_texts::{
 };
 use super::drafter::{Drafter, push_markers};
 
+/// The place behind JSON that has ended, which no place within one of its strings is but by chance.
+const BEHIND_BRACKET: &str = "(?<=[}\\]])\\s*";
+
 impl Drafter<'_> {
     /// What closes a call.
     pub(super) fn close_calls(&self, calls: &CallParts<'_>) -> Delimiters {
@@ -163,7 +166,7 @@ impl Drafter<'_> {
         };
         // Strings of JSON hold no such thing but by chance, and nothing has to be looked for ahead.
         if calls.closes_behind_bracket(close) {
-            return Some(format!("(?<=[}}\\]])\\s*{both}\\s*"));
+            return Some(format!("{BEHIND_BRACKET}{both}\\s*"));
         }
         // `)]` may stand in a text; with `</calls>` behind it, it ends the calls.
         if unlikely_in_prose(section) {
@@ -220,7 +223,7 @@ impl Drafter<'_> {
         }
         // Behind a blank, a marker is only mentioned, or stands in a text. So it is behind a quote, unless nothing
         // but the next call shows that an argument has ended.
-        let behind_json = format!("(?<=[}}\\]])\\s*{ahead}");
+        let behind_json = format!("{BEHIND_BRACKET}{ahead}");
         match (json, close) {
             (Some(_), _) => places.push(behind_json),
             (None, "") => {
@@ -244,7 +247,7 @@ impl Drafter<'_> {
         let open = self.findings.content.open.as_deref().map(str::trim);
         let open = open.filter(|open| close.is_empty() && unlikely_in_prose(open))?;
         let is_json = calls.dialect().is_some();
-        is_json.then(|| format!("(?<=[}}\\]])\\s*(?={})", ignoring_space(open)))
+        is_json.then(|| format!("{BEHIND_BRACKET}(?={})", ignoring_space(open)))
     }
 
     /// What closes a call when another follows and nothing clear stands between.
@@ -301,6 +304,16 @@ impl Drafter<'_> {
             },
         )
     }
+}
+
+/// What closes a call of JSON behind its last bracket: a string that speaks of `</call>` goes on.
+pub(super) fn close_behind_bracket(calls: &CallParts<'_>) -> Option<Delimiter> {
+    let close = calls.close.trim();
+    let is_clear = unlikely_in_prose(close) && !close.contains(markers::is_slot);
+    (is_clear && calls.closes_behind_bracket(close)).then(|| {
+        let close = ignoring_space(&markers::markers_or_whole(close).join(" "));
+        Delimiter::Expression(format!("{BEHIND_BRACKET}{close}\\s*"))
+    })
 }
 
 /// The text that closes a call by itself, without white space around it.
@@ -476,6 +489,30 @@ mod tests {
             let calls = findings.call_parts().expect("there are calls");
             let found = own_close(&calls).replace(markers::NAME_SLOT, "NAME");
             assert_eq!(found, expected, "{call}");
+        }
+    }
+
+    #[test]
+    fn a_call_of_json_ends_behind_its_bracket() {
+        for (call, expected) in [
+            (
+                "<call>NAMEARGUMENTS</call>",
+                Some(r"(?<=[}\]])\s*</call>\s*"),
+            ),
+            (
+                "<call>NAMEARGUMENTS\n</args></call>",
+                Some(r"(?<=[}\]])\s*</args>\s*</call>\s*"),
+            ),
+            ("<call>NAMEARGUMENTS}</call>", None),
+            ("<call>NAMEARGUMENTS</NAME>", None),
+            ("<call>NAMEARGUMENTS;", None),
+            // What is written in tags may end with anything.
+            ("<call=NAME>«<arg=KEY>RAW</arg>»</call>", None),
+        ] {
+            let findings = invented::with_calls(["", call, "", ""]);
+            let calls = findings.call_parts().expect("there are calls");
+            let found = close_behind_bracket(&calls).map(|close| close.expression());
+            assert_eq!(found.as_deref(), expected, "{call}");
         }
     }
 

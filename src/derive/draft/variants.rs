@@ -7,6 +7,7 @@ use crate::markers::{self, is_slot, unlikely_in_prose};
 
 use super::arguments::{key_class, whole_key};
 use super::call_texts::{JSON_LIST_START, is_named_behind, split_last_marker};
+use super::closing::close_behind_bracket;
 use super::drafter::Drafter;
 
 /// The other ways of opening and closing one field.
@@ -188,8 +189,9 @@ impl Drafter<'_> {
             .iter()
             .find(|field| field.name == "tool_calls")?;
         let own = own.open.alternatives.first()?;
-        let behind_argument = self.close_behind_argument(calls);
-        let closes = call_closes(calls).into_iter().chain(behind_argument);
+        let closes = call_closes(calls).into_iter();
+        let closes = closes.chain(close_behind_bracket(calls));
+        let closes = closes.chain(self.close_behind_argument(calls));
         let mut variants = FieldVariants {
             name: "tool_calls".to_owned(),
             closes: closes.collect(),
@@ -201,18 +203,25 @@ impl Drafter<'_> {
             return Some(variants);
         }
         variants.opens = self.call_opens(calls, own);
-        if own.literal().is_none() {
-            let others = self.open_patterns(calls).into_iter().skip(1);
-            let others = others.map(Delimiter::Expression);
-            variants.opens_ignoring_space = others
-                .flat_map(|own| self.call_opens(calls, &own))
-                .collect();
-        }
-        let known = variants.opens.iter().chain(&variants.opens_ignoring_space);
-        let looking: Vec<Delimiter> = known
-            .filter_map(|open| before_quotes(calls, open))
+        let others = match own.literal() {
+            Some(_) => Vec::new(),
+            None => self.open_patterns(calls),
+        };
+        let others: Vec<Delimiter> = others
+            .into_iter()
+            .skip(1)
+            .map(Delimiter::Expression)
             .collect();
-        variants.opens_ignoring_space.extend(looking);
+        variants.opens_ignoring_space = others
+            .iter()
+            .flat_map(|own| self.call_opens(calls, own))
+            .collect();
+        if let Some(ahead) = past_first_key(calls) {
+            let heads = [own].into_iter().chain(&others);
+            let heads = heads.flat_map(|own| call_heads(calls, own));
+            let looking = heads.map(|head| Delimiter::Expression(looking(&head, &ahead)));
+            variants.opens_ignoring_space.extend(looking);
+        }
         Some(variants)
     }
 
@@ -297,39 +306,11 @@ impl Drafter<'_> {
 
     /// A call's opener with more of what the format writes before it, the longest first, and as the format writes it.
     fn call_opens(&self, calls: &CallParts<'_>, own: &Delimiter) -> Vec<Delimiter> {
-        let expression = own.expression();
-        let mut opens: Vec<String> = Vec::new();
-        let lead = split_last_marker(calls).0.trim();
-        let section = calls.section_open.trim();
-        let with_lead = match lead {
-            "" => expression.clone(),
-            lead => format!("{}\\s*{expression}", ignoring_space(lead)),
-        };
-        let mut heads = vec![expression.clone()];
-        if !lead.is_empty() {
-            heads.push(with_lead.clone());
-            heads.push(format!("(?:{}\\s*)?{expression}", ignoring_space(lead)));
-        }
-        if unlikely_in_prose(section)
-            && !calls.is_array()
-            && !expression.contains(&ignoring_space(section))
-        {
-            // It stands before the first of several calls only.
-            let section = format!("(?:{}\\s*)?", ignoring_space(section));
-            heads.push(format!("{section}{expression}"));
-            if !lead.is_empty() {
-                heads.push(format!("{section}{with_lead}"));
-            }
-        }
-        // In inline code and between quotes, no name stands behind a marker.
-        let quoted: Vec<String> = heads.iter().map(|head| without_quotes(head)).collect();
-        heads.extend(quoted);
         let follows = self.follows_opener(calls);
-        for head in &heads {
-            opens.push(head.clone());
-            if let Some(follows) = &follows {
-                opens.push(format!("{}\\s*{follows}", head.trim_end_matches("\\s*")));
-            }
+        let mut opens: Vec<String> = Vec::new();
+        for head in call_heads(calls, own) {
+            let looking = follows.as_ref().map(|follows| looking(&head, follows));
+            opens.extend([head].into_iter().chain(looking));
         }
         let mut opens: Vec<Delimiter> = opens.into_iter().map(Delimiter::Expression).collect();
         let open = calls.open.trim();
@@ -386,14 +367,47 @@ fn without_quotes(expression: &str) -> String {
     expression.replacen("(?P<name>[^", "(?P<name>[^`\"'", 1)
 }
 
-/// A call's opener that looks past the first key of its JSON: where a prompt shows how calls are written, `{"name": <name>}`, a placeholder
-/// stands there.
-fn before_quotes(calls: &CallParts<'_>, open: &Delimiter) -> Option<Delimiter> {
+/// The expressions for a call's opener with more of what the format writes before it.
+fn call_heads(calls: &CallParts<'_>, own: &Delimiter) -> Vec<String> {
+    let expression = own.expression();
+    let lead = split_last_marker(calls).0.trim();
+    let section = calls.section_open.trim();
+    let with_lead = match lead {
+        "" => expression.clone(),
+        lead => format!("{}\\s*{expression}", ignoring_space(lead)),
+    };
+    let mut heads = vec![expression.clone()];
+    if !lead.is_empty() {
+        heads.push(with_lead.clone());
+        heads.push(format!("(?:{}\\s*)?{expression}", ignoring_space(lead)));
+    }
+    if unlikely_in_prose(section)
+        && !calls.is_array()
+        && !expression.contains(&ignoring_space(section))
+    {
+        // It stands before the first of several calls only.
+        let section = format!("(?:{}\\s*)?", ignoring_space(section));
+        heads.push(format!("{section}{expression}"));
+        if !lead.is_empty() {
+            heads.push(format!("{section}{with_lead}"));
+        }
+    }
+    // In inline code and between quotes, no name stands behind a marker.
+    let quoted: Vec<String> = heads.iter().map(|head| without_quotes(head)).collect();
+    heads.extend(quoted);
+    heads
+}
+
+/// A call's opener before what has to follow it.
+fn looking(head: &str, ahead: &str) -> String {
+    format!("{}\\s*{ahead}", head.trim_end_matches("\\s*"))
+}
+
+/// The place before JSON whose first key has a text or an object: where a prompt shows how calls are written, `{"name": <name>}`, a
+/// placeholder stands there.
+fn past_first_key(calls: &CallParts<'_>) -> Option<String> {
     calls.keys().filter(|_| !calls.is_array())?;
-    let expression = open.expression();
-    let head = expression.strip_suffix("(?=\\{)")?;
-    let ahead = "(?=\\{\\s*\"[^\"]*\"\\s*:\\s*[\"{])";
-    Some(Delimiter::Expression(format!("{head}{ahead}")))
+    Some(before_any_of(["\\{\\s*\"[^\"]*\"\\s*:\\s*[\"{]"]))
 }
 
 /// What closes a call, with more and with less of what the format writes there.
@@ -417,13 +431,6 @@ fn call_closes(calls: &CallParts<'_>) -> Vec<Delimiter> {
     if !rest.trim().is_empty() {
         closes.push(Delimiter::IgnoringSpace(first.to_owned()));
         closes.push(Delimiter::IgnoringSpace(rest.trim().to_owned()));
-    }
-    // Behind a bracket, a string of JSON that speaks of `</call>` is over.
-    if calls.closes_behind_bracket(close) {
-        closes.push(Delimiter::Expression(format!(
-            "(?<=[}}\\]])\\s*{}\\s*",
-            ignoring_space(&markers::markers_or_whole(close).join(" "))
-        )));
     }
     distinct(closes)
 }
@@ -539,23 +546,12 @@ mod tests {
 
     #[test]
     fn a_call_is_closed_with_more_and_with_less_of_what_stands_behind_it() {
-        let behind_bracket =
-            |close: &str| Delimiter::Expression(format!(r"(?<=[}}\]])\s*{close}\s*"));
         for (call, section, expected) in [
-            // A string of JSON that speaks of `</call>` is over behind a bracket.
-            (
-                "<call>NAMEARGUMENTS</call>",
-                "",
-                vec![spaced("</call>"), behind_bracket("</call>")],
-            ),
+            ("<call>NAMEARGUMENTS</call>", "", vec![spaced("</call>")]),
             (
                 "<call>NAMEARGUMENTS</call>",
                 "\n</calls>",
-                vec![
-                    spaced("</call>"),
-                    spaced("</call> </calls>"),
-                    behind_bracket("</call>"),
-                ],
+                vec![spaced("</call>"), spaced("</call> </calls>")],
             ),
             // Either may stand alone where the other was left out.
             (
@@ -565,14 +561,7 @@ mod tests {
                     spaced("</args> </call>"),
                     spaced("</args>"),
                     spaced("</call>"),
-                    behind_bracket(r"</args>\s*</call>"),
                 ],
-            ),
-            // What is written in tags may end with anything.
-            (
-                "<call=NAME>«<arg=KEY>RAW</arg>»</call>",
-                "",
-                vec![spaced("</call>")],
             ),
             ("<call>NAMEARGUMENTS}</call>", "", vec![]),
             ("<call>NAMEARGUMENTS</NAME>", "", vec![]),
@@ -634,21 +623,18 @@ mod tests {
 
     #[test]
     fn an_opener_may_look_past_the_first_key() {
-        for (call, open, expected) in [
+        for (call, expected) in [
             (
                 "<call>OBJECT</call>",
-                r"<call>\s*(?=\{)",
                 Some(r#"<call>\s*(?=\{\s*"[^"]*"\s*:\s*["{])"#),
             ),
-            ("<call>OBJECT</call>", "<call>", None),
             // Arguments begin with values of any type.
-            ("<call>NAMEARGUMENTS</call>", r"<call>\s*(?=\{)", None),
-            ("LIST", r"<call>\s*(?=\{)", None),
+            ("<call>NAMEARGUMENTS</call>", None),
+            ("LIST", None),
         ] {
             let findings = invented::with_calls(["", call, "", ""]);
             let calls = findings.call_parts().expect("there are calls");
-            let found = before_quotes(&calls, &Delimiter::Expression(open.to_owned()));
-            let found = found.map(|found| found.expression());
+            let found = past_first_key(&calls).map(|ahead| looking(r"<call>\s*", &ahead));
             assert_eq!(found.as_deref(), expected, "{call}");
         }
     }
