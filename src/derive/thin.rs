@@ -126,12 +126,25 @@ pub(super) struct Thinning<'a> {
     with_text: RefCell<HashMap<String, Rc<Vec<usize>>>>,
 }
 
-/// Delimiters that were tried to the end.
+/// Delimiters that were tried.
 struct Tried {
     draft: Draft,
-    /// Of each text, whether it is read as what it means.
-    is_read: Vec<bool>,
+    /// Of each text, whether it is read as what it means, as far as that is known.
+    is_read: Vec<Option<bool>>,
+    /// The best that is possible, as far as it is known what is read.
     score: Score,
+}
+
+impl Tried {
+    /// Whether a text is known to be read.
+    fn reads(&self, at: usize) -> bool {
+        self.is_read[at] == Some(true)
+    }
+
+    /// Whether a text is known to be misread.
+    fn misreads(&self, at: usize) -> bool {
+        self.is_read[at] == Some(false)
+    }
 }
 
 /// What another draft has otherwise in one place.
@@ -194,7 +207,7 @@ impl<'a> Thinning<'a> {
             .texts
             .iter()
             .zip(&best.is_read)
-            .map(|(text, is_read)| (text.written(), (text.expected, *is_read)))
+            .map(|(text, is_read)| (text.written(), (text.expected, *is_read == Some(true))))
             .collect();
         let recovered = |kind| {
             let texts = texts(self.search_input).into_iter();
@@ -234,9 +247,11 @@ impl<'a> Thinning<'a> {
         // Where the whole draft does nothing better, nothing is to be found from there, however short it is.
         let to_beat = from_plain.as_ref();
         let to_beat = to_beat.map(|best| Score(best.score.0, Reverse(0)));
-        let all = 0..self.texts.len();
-        let whole = self.tried(draft.clone(), all, to_beat, patterns);
-        let from_whole = whole.map(|start| self.climbed(start, draft, variants, patterns));
+        let all: Vec<usize> = (0..self.texts.len()).collect();
+        let known: Vec<&Tried> = from_plain.iter().collect();
+        let whole = self.tried(draft.clone(), &all, &known, to_beat, patterns);
+        let from_whole = whole.ok();
+        let from_whole = from_whole.map(|start| self.climbed(start, draft, variants, patterns));
         let best = from_plain.into_iter().chain(from_whole);
         best.max_by_key(|tried| tried.score)
     }
@@ -262,12 +277,13 @@ impl<'a> Thinning<'a> {
                 break;
             }
             let to_beat = best.as_ref().map(|best| best.score);
-            let undamaged = undamaged.iter().copied();
-            best = self.tried(start, undamaged, to_beat, patterns).or(best);
+            let known: Vec<&Tried> = best.iter().collect();
+            let tried = self.tried(start, &undamaged, &known, to_beat, patterns);
+            best = tried.ok().or(best);
         }
         let mut best = best?;
         let template = ResponseTemplate::with_patterns(&best.draft.to_value(), patterns).ok()?;
-        self.read_again(&mut best, &template, &damaged, None)?;
+        self.read(&mut best, &template, &damaged, None);
         Some(best)
     }
 
@@ -280,8 +296,10 @@ impl<'a> Thinning<'a> {
         patterns: &mut Patterns,
     ) -> Tried {
         let mut next = 0;
-        // What each move failed at before, which it most likely fails at again.
-        let mut against: HashMap<Move<'_>, Vec<usize>> = HashMap::default();
+        let all: Vec<usize> = (0..self.texts.len()).collect();
+        // What came of each move before. Most of that stays true when something else is better: `<call>` still opens calls where
+        // `</call>` no longer closes a thought.
+        let mut before: HashMap<Move<'_>, Tried> = HashMap::default();
         loop {
             let moves = moves(&best.draft, whole, variants);
             let tried = (0..moves.len()).map(|tried| (next + tried) % moves.len());
@@ -296,11 +314,12 @@ impl<'a> Thinning<'a> {
                 if !is_one {
                     return None;
                 }
-                let first = against.get(&moves[at]).map_or(&[][..], Vec::as_slice);
-                match self.changed(&best, draft, first, patterns) {
+                let known: Vec<&Tried> =
+                    [&best].into_iter().chain(before.get(&moves[at])).collect();
+                match self.tried(draft, &all, &known, Some(best.score), patterns) {
                     Ok(better) => Some((at, better)),
-                    Err(misread) => {
-                        against.insert(moves[at].clone(), misread);
+                    Err(worse) => {
+                        before.insert(moves[at].clone(), worse);
                         None
                     }
                 }
@@ -316,110 +335,114 @@ impl<'a> Thinning<'a> {
         self.start.elapsed() > MAX_TRYING
     }
 
-    /// Delimiters with their score on some texts, if that beats another.
+    /// How delimiters read some texts, if that beats a score; or else what is known by then. What other drafts make of a text is known
+    /// of this one, too, where it is the same for the text.
     fn tried(
         &self,
         draft: Draft,
-        texts: impl IntoIterator<Item = usize>,
+        texts: &[usize],
+        known: &[&Tried],
         to_beat: Option<Score>,
         patterns: &mut Patterns,
-    ) -> Option<Tried> {
+    ) -> Result<Tried, Tried> {
+        let beats = |tried: &Tried| to_beat.is_none_or(|to_beat| tried.score > to_beat);
         let mut tried = Tried {
             score: self.best_possible(&draft),
-            is_read: vec![true; self.texts.len()],
+            is_read: vec![None; self.texts.len()],
             draft,
         };
-        // Its looks and its length may be too much already, so nothing needs to be read.
-        to_beat
-            .is_none_or(|to_beat| tried.score > to_beat)
-            .then_some(())?;
-        let template = ResponseTemplate::with_patterns(&tried.draft.to_value(), patterns).ok()?;
-        let mut order: Vec<usize> = texts.into_iter().collect();
-        // At what most drafts have failed, this one most likely fails, too.
-        order.sort_by_key(|at| Reverse(self.failures.borrow()[*at]));
-        self.read_again(&mut tried, &template, &order, to_beat)?;
-        Some(tried)
-    }
-
-    /// What comes of another draft that differs in some delimiters, if it is better, or else what it misreads. Some texts are read
-    /// first.
-    fn changed(
-        &self,
-        from: &Tried,
-        draft: Draft,
-        first: &[usize],
-        patterns: &mut Patterns,
-    ) -> Result<Tried, Vec<usize>> {
-        let mut order = self.affected(&changes(&from.draft, &draft));
-        let mut tried = Tried {
-            score: self.best_possible(&draft),
-            is_read: from.is_read.clone(),
-            draft,
+        for other in known {
+            // Its looks and its length, or what others misread, may be too much already: nothing needs to be read.
+            if !beats(&tried) {
+                return Err(tried);
+            }
+            self.learn(&mut tried, other);
+        }
+        let template = match beats(&tried) {
+            true => ResponseTemplate::with_patterns(&tried.draft.to_value(), patterns).ok(),
+            false => None,
         };
-        for at in &order {
-            tried.is_read[*at] = true;
-        }
-        for (text, is_read) in self.texts.iter().zip(&tried.is_read) {
-            tried.score.0[self.order.rank(text.kind)] -= isize::from(!is_read);
-        }
-        // Even if all were read, nothing would be gained. What it failed at before stays known for the next time.
-        if tried.score <= from.score {
-            return Err(first.to_vec());
-        }
-        let template = ResponseTemplate::with_patterns(&tried.draft.to_value(), patterns);
-        let Ok(template) = template else {
-            return Err(Vec::new());
+        let Some(template) = template else {
+            return Err(tried);
         };
-        // Those first that most drafts have failed at; but where there is more to read for a person, what is misread now: if
-        // that stays so, nothing is gained.
-        let is_dearer = tried.score.1 < from.score.1;
-        let mut is_first = vec![false; self.texts.len()];
-        first.iter().for_each(|at| is_first[*at] = true);
+        let unknown = texts.iter().copied();
+        let mut order: Vec<usize> = unknown.filter(|at| tried.is_read[*at].is_none()).collect();
+        // Those first that the same change failed at before, and then those that most drafts have failed at; but where there is
+        // more to read for a person, what is misread now: if that stays so, nothing is gained.
         let failures = self.failures.borrow();
-        order.sort_by_key(|at| {
-            let is_next = is_dearer && !from.is_read[*at];
-            (!is_first[*at], !is_next, Reverse(failures[*at]))
+        order.sort_by_cached_key(|at| {
+            let [first, before @ ..] = known else {
+                return (false, false, Reverse(failures[*at]));
+            };
+            let is_dearer = to_beat.is_some_and(|to_beat| tried.score.1 < to_beat.1);
+            let failed_before = before.iter().any(|before| before.misreads(*at));
+            let is_next = is_dearer && first.misreads(*at);
+            (!failed_before, !is_next, Reverse(failures[*at]))
         });
         drop(failures);
-        match self.read_again(&mut tried, &template, &order, Some(from.score)) {
-            Some(()) => Ok(tried),
-            None => {
-                order.retain(|at| !tried.is_read[*at]);
-                Err(order)
+        match self.read(&mut tried, &template, &order, to_beat) {
+            true => Ok(tried),
+            false => Err(tried),
+        }
+    }
+
+    /// Takes over what another draft makes of texts that are the same for both.
+    fn learn(&self, tried: &mut Tried, other: &Tried) {
+        let affected = self.affected(&changes(&other.draft, &tried.draft));
+        for (at, is_affected) in affected.into_iter().enumerate() {
+            if let (None, Some(is_read), false) =
+                (tried.is_read[at], other.is_read[at], is_affected)
+            {
+                self.set(tried, at, is_read);
             }
         }
     }
 
-    /// Reads texts again that count as read, unless it can't beat a score any more.
-    fn read_again(
+    /// Puts down whether a text is read, of which that was not known.
+    fn set(&self, tried: &mut Tried, at: usize, is_read: bool) {
+        tried.is_read[at] = Some(is_read);
+        tried.score.0[self.order.rank(self.texts[at].kind)] -= isize::from(!is_read);
+    }
+
+    /// Reads texts of which it is not known whether they are read, until a score can't be beaten any more. Whether it is.
+    fn read(
         &self,
         tried: &mut Tried,
         template: &ResponseTemplate,
         texts: &[usize],
         to_beat: Option<Score>,
-    ) -> Option<()> {
+    ) -> bool {
         let beats = |score: Score| to_beat.is_none_or(|to_beat| score > to_beat);
+        // Most drafts fail before it matters how texts are cut, which takes longer to find out.
+        let last = match trial::depends_on_pieces(template) {
+            true => Cut::Pieces,
+            false => Cut::Whole,
+        };
         for cut in [Cut::Whole, Cut::Pieces] {
-            // Most drafts fail before it matters how texts are cut, which takes longer to find out.
-            if cut == Cut::Pieces && !trial::depends_on_pieces(template) {
-                break;
-            }
             for at in texts {
-                let text = &self.texts[*at];
-                if tried.is_read[*at] && !self.reads_when(cut, template, text) {
-                    tried.is_read[*at] = false;
+                if tried.misreads(*at) {
+                    continue;
+                }
+                if !self.reads_when(cut, template, &self.texts[*at]) {
                     self.failures.borrow_mut()[*at] += 1;
-                    tried.score.0[self.order.rank(text.kind)] -= 1;
-                    beats(tried.score).then_some(())?;
+                    self.set(tried, *at, false);
+                    if !beats(tried.score) {
+                        return false;
+                    }
+                } else if cut == last {
+                    self.set(tried, *at, true);
                 }
             }
+            if cut == last {
+                break;
+            }
         }
-        beats(tried.score).then_some(())
+        beats(tried.score)
     }
 
-    /// The texts that changes can make something else of, in order: those that hold what a delimiter needs that is otherwise,
-    /// and what opens its field.
-    fn affected(&self, changes: &[Change]) -> Vec<usize> {
+    /// Whether changes can make something else of each text: of those that hold what a delimiter needs that is otherwise, and
+    /// what opens its field.
+    fn affected(&self, changes: &[Change]) -> Vec<bool> {
         let mut affected = vec![false; self.texts.len()];
         for change in changes {
             let changed = self.with_any(&change.delimiters);
@@ -432,9 +455,7 @@ impl<'a> Thinning<'a> {
                 *affected |= holds(&changed) && holds(&opened);
             }
         }
-        let affected = affected.into_iter().enumerate();
-        let affected = affected.filter(|(_, is_affected)| *is_affected);
-        affected.map(|(at, _)| at).collect()
+        affected
     }
 
     /// Which texts hold what one of some delimiters needs; `None` if that isn't known of all of them, or there are none.
@@ -510,7 +531,7 @@ impl<'a> Thinning<'a> {
                 template.is_none_or(|template| !self.reads(template, &self.texts[*at]))
             };
             // A text that is misread with it is no reason for it.
-            let read = affected.into_iter().filter(|at| best.is_read[*at]);
+            let read = (0..self.texts.len()).filter(|at| affected[*at] && best.reads(*at));
             let needing: Vec<usize> = read.filter(is_needed).collect();
             let mut texts: Vec<String> = needing
                 .iter()

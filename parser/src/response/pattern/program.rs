@@ -194,7 +194,7 @@ impl Program {
         let slots = 1 + 2 * syntax.groups.len();
         let mut compiler = Compiler::new(target, slots);
         let end = compiler.push(Inst::Match)?;
-        debug_assert_eq!(end, Program::END);
+        assert_eq!(end, Program::END);
         let start = compiler.emit(&syntax.node, end, Direction::Forward)?;
         let looks = compiler.looks;
         let word_set = match looks.word {

@@ -29,7 +29,7 @@ impl Transition {
     const MOVE_BIT: u32 = 1 << 31;
 
     pub(super) fn to(state: StateId) -> Transition {
-        debug_assert_eq!(state & Transition::MOVE_BIT, 0);
+        assert_eq!(state & Transition::MOVE_BIT, 0);
         Transition(state)
     }
 

@@ -77,10 +77,7 @@ fn fold_simple(class: &mut ClassUnicode) {
         folded.try_case_fold_simple().ok()?;
         Some(folded)
     });
-    debug_assert!(folded.is_some());
-    if let Some(folded) = folded {
-        *class = folded;
-    }
+    *class = folded.expect("there are case tables");
 }
 
 pub(super) fn digit() -> Option<ClassUnicode> {
