@@ -13,6 +13,7 @@ use foldhash::{HashMap, HashSet};
 use memchr::memmem;
 
 use crate::markers::lexicon::unmarked;
+use crate::response::pattern::{Meter, Pattern};
 use crate::response::{Patterns, ResponseTemplate, Tools};
 use crate::stopwatch::Stopwatch;
 
@@ -122,8 +123,8 @@ pub(super) struct Thinning<'a> {
     read: Cell<usize>,
     /// For each text, how many drafts have misread it.
     failures: RefCell<Vec<usize>>,
-    /// The texts that hold a text, for those that were asked for.
-    with_text: RefCell<HashMap<String, Rc<Vec<usize>>>>,
+    /// The texts in which a delimiter may match, for those that were asked for.
+    matched: RefCell<HashMap<Delimiter, Rc<Vec<usize>>>>,
 }
 
 /// Delimiters that were tried.
@@ -181,7 +182,7 @@ impl<'a> Thinning<'a> {
             start,
             read: Cell::new(0),
             failures: RefCell::default(),
-            with_text: RefCell::default(),
+            matched: RefCell::default(),
         }
     }
 
@@ -440,8 +441,8 @@ impl<'a> Thinning<'a> {
         beats(tried.score)
     }
 
-    /// Whether changes can make something else of each text: of those that hold what a delimiter needs that is otherwise, and
-    /// what opens its field.
+    /// Whether changes can make something else of each text: of those in which a delimiter may match that is otherwise, and one
+    /// that opens its field.
     fn affected(&self, changes: &[Change]) -> Vec<bool> {
         let mut affected = vec![false; self.texts.len()];
         for change in changes {
@@ -458,11 +459,11 @@ impl<'a> Thinning<'a> {
         affected
     }
 
-    /// Which texts hold what one of some delimiters needs; `None` if that isn't known of all of them, or there are none.
+    /// In which texts one of some delimiters may match; `None` if there are none.
     fn with_any(&self, delimiters: &[Delimiter]) -> Option<Vec<bool>> {
         let mut holds = vec![false; self.texts.len()];
         for delimiter in delimiters {
-            for at in self.with_text(&delimiter.needed_text()?).iter() {
+            for at in self.matched(delimiter).iter() {
                 holds[*at] = true;
             }
         }
@@ -471,22 +472,35 @@ impl<'a> Thinning<'a> {
         (!delimiters.is_empty()).then_some(holds)
     }
 
-    /// The texts that hold a text.
-    fn with_text(&self, text: &str) -> Rc<Vec<usize>> {
-        if let Some(known) = self.with_text.borrow().get(text) {
+    /// The texts in which a delimiter may match.
+    fn matched(&self, delimiter: &Delimiter) -> Rc<Vec<usize>> {
+        if let Some(known) = self.matched.borrow().get(delimiter) {
             return Rc::clone(known);
         }
-        let finder = memmem::Finder::new(text);
-        // What is needed may begin in the prompt.
-        let holds = |(_, one): &(usize, &Text<'_>)| {
-            finder
-                .find(format!("{}{}", one.prefilled, one.output).as_bytes())
-                .is_some()
+        let needed = delimiter.needed_text();
+        let needed = needed.as_deref().map(memmem::Finder::new);
+        let pattern = match delimiter {
+            Delimiter::Exact(_) | Delimiter::IgnoringSpace(_) => None,
+            Delimiter::Expression(_) => Pattern::new(&unmarked(&delimiter.expression())).ok(),
         };
-        let texts = self.texts.iter().enumerate().filter(holds);
+        // Where what it finds depends on how a text is cut, there may be a match in pieces that the whole does not have.
+        let pattern = pattern.filter(|pattern| pattern.is_chunk_dependent(false) == Some(false));
+        let may_match = |(_, one): &(usize, &Text<'_>)| {
+            // It may begin in the prompt.
+            let text = format!("{}{}", one.prefilled, one.output);
+            let holds = needed.as_ref();
+            let holds = holds.is_none_or(|needed| needed.find(text.as_bytes()).is_some());
+            holds
+                && pattern.as_ref().is_none_or(|pattern| {
+                    let found = pattern.find(&text, 0, &mut Meter::new(text.len()));
+                    // Where it takes too long to say, it may.
+                    !matches!(found, Ok(None))
+                })
+        };
+        let texts = self.texts.iter().enumerate().filter(may_match);
         let texts: Rc<Vec<usize>> = Rc::new(texts.map(|(at, _)| at).collect());
-        let mut known = self.with_text.borrow_mut();
-        known.insert(text.to_owned(), Rc::clone(&texts));
+        let mut known = self.matched.borrow_mut();
+        known.insert(delimiter.clone(), Rc::clone(&texts));
         texts
     }
 
