@@ -27,10 +27,12 @@
 //! # Ok::<(), unjinja::chat_template::RenderError>(())
 //! ```
 
+mod calls;
 mod conversation;
 mod dialect;
 mod node;
 mod reading;
+mod row;
 mod value;
 mod wording;
 mod words;
@@ -42,8 +44,10 @@ pub use node::{Dialect, Entry, Node, Repetition, Slot, ValueForm, ValueType, Val
 pub use reading::{FoundSlot, NotATurn, Reading};
 pub use wording::Wording;
 
+pub(crate) use calls::{ArgumentView, CallView};
 pub(crate) use dialect::unescaped;
 pub(crate) use reading::NodeReader;
+pub(crate) use row::{Row, SLOTS};
 pub(crate) use wording::{
     Holds, Kinds, Members, ParameterKind, ToolParameters, Unescaped, WordingEntry, WordingList,
     WordingPiece, WordingSlot,
