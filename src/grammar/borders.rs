@@ -103,10 +103,7 @@ fn texts_of_arguments(calls: &Node) -> Vec<&str> {
 
 /// A text from its last marker on: what reads it may do without those before.
 pub(super) fn from_last(text: &str) -> &str {
-    let pieces: Vec<&str> = markers::pieces(text).collect();
-    let last = pieces.iter().rposition(|piece| markers::is_marker(piece));
-    let before = &pieces[..last.unwrap_or(0)];
-    &text[before.iter().map(|piece| piece.len()).sum()..]
+    markers::from_last_marker(text).unwrap_or(text)
 }
 
 /// What ends a turn, and the first marker of it, unless they are signs that may stand anywhere.

@@ -72,14 +72,9 @@ pub(super) fn is_named_behind(calls: &CallParts<'_>) -> bool {
 /// What stands before a name, cut where the last marker ends: what follows it is the id's.
 pub(super) fn split_at_id(text: &str) -> (&str, &str) {
     let pieces: Vec<&str> = markers::pieces(text).collect();
-    let own = |piece: &&str| !markers::is_marker(piece) && !piece.trim().is_empty();
-    let count = pieces.iter().rev().take_while(|piece| own(piece)).count();
-    let length: usize = pieces
-        .iter()
-        .rev()
-        .take(count)
-        .map(|piece| piece.len())
-        .sum();
+    let own = |piece: &&&str| !markers::is_marker(piece) && !piece.trim().is_empty();
+    let own = pieces.iter().rev().take_while(own);
+    let length: usize = own.map(|piece| piece.len()).sum();
     text.split_at(text.len() - length)
 }
 
