@@ -27,7 +27,7 @@ const STRANGERS: [(&str, &[&str]); 10] = [
     ("analysis", &["derive", "grammar", "profile", "response"]),
     ("conversation", &["derive", "grammar", "response"]),
     ("mend", &["derive", "grammar", "lint", "response"]),
-    ("grammar", &["chat_template", "derive"]),
+    ("grammar", &["analysis", "chat_template", "derive"]),
     ("profile", &["analysis", "chat_template", "derive", "lint"]),
     ("lint", &["derive", "grammar"]),
     ("response_schema", &["analysis", "chat_template", "derive"]),

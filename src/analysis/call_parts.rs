@@ -1,11 +1,13 @@
 //! The parts of a turn's calls, read off their tree: what drafts are written from.
 
-use crate::format::{Dialect, Node, Slot, ValueForm, ValueType, ValueWriting};
+use crate::format::{
+    ArgumentView, CallView, Dialect, Node, Row, Slot, ValueForm, ValueType, ValueWriting,
+};
 
-use super::call_shape::{CallShape, text_with_slots};
-use crate::markers::{KEY_SLOT, NAME_SLOT, is_slot, unlikely_in_prose};
+use super::call_shape::CallShape;
+use crate::markers::unlikely_in_prose;
 
-/// The parts of a turn's calls. In texts, characters for private use stand for slots.
+/// The parts of a turn's calls.
 #[derive(Debug, Clone)]
 pub(crate) struct CallParts<'a> {
     /// What opens a turn's calls.
@@ -13,13 +15,13 @@ pub(crate) struct CallParts<'a> {
     /// What closes them.
     pub(crate) section_close: String,
     /// What stands between two calls.
-    pub(crate) separator: String,
+    pub(crate) separator: Row,
     /// What opens a call, up to its body.
-    pub(crate) open: String,
+    pub(crate) open: Row,
     /// What a call consists of, or one array of all calls.
     pub(crate) body: &'a Node,
     /// What closes a call; some formats name it or its id there.
-    pub(crate) close: String,
+    pub(crate) close: Row,
     /// Whether a turn may hold several calls.
     pub(crate) several: bool,
 }
@@ -27,31 +29,15 @@ pub(crate) struct CallParts<'a> {
 impl CallShape {
     /// The parts that its tree has.
     pub(crate) fn parts(&self) -> Option<CallParts<'_>> {
-        let (item, separator, at_most) = match &self.node {
-            Node::Repetition(calls) => (&calls.item, calls.separator.parts(), calls.at_most),
-            array => (array, [].as_slice(), None),
-        };
-        let nodes = match item {
-            // A call without arguments may be written otherwise: `args: {}`.
-            Node::Call(call) => call.usual().parts(),
-            row => row.parts(),
-        };
-        let is_text =
-            |node: &Node| matches!(node, Node::Literal(_) | Node::Space(_) | Node::Slot(_));
-        let at = nodes.iter().position(|node| !is_text(node))?;
-        let body = &nodes[at];
-        let at_most = match body {
-            Node::Array(calls) => calls.at_most,
-            _ => at_most,
-        };
+        let call = CallView::of(&self.node)?;
         Some(CallParts {
             section_open: self.section_open.clone(),
             section_close: self.section_close.clone(),
-            separator: text_with_slots(separator),
-            open: text_with_slots(&nodes[..at]),
-            body,
-            close: text_with_slots(&nodes[at + 1..]),
-            several: at_most != Some(1),
+            separator: Row::of(call.separator),
+            open: Row::of(call.open),
+            body: call.body,
+            close: Row::of(call.close),
+            several: call.several,
         })
     }
 }
@@ -59,7 +45,7 @@ impl CallShape {
 impl<'a> CallParts<'a> {
     /// The text that a call begins with; none if it begins with a slot or its body.
     pub(crate) fn first_text(&self) -> &str {
-        self.open.split(is_slot).next().unwrap_or_default()
+        self.open.first_text()
     }
 
     /// Whether calls are separated as items of a list are: white space behind such a sign means nothing.
@@ -75,7 +61,11 @@ impl<'a> CallParts<'a> {
     /// What stands around all calls of a turn, where these are a list as Python writes one: `[f(a=1), g()]`.
     pub(crate) fn around_python_list(&self) -> Option<[&str; 2]> {
         let arguments = self.single_arguments()?;
-        let is_call = self.open.trim() == format!("{NAME_SLOT}(") && self.close.trim() == ")";
+        let is_call = match self.open.nodes() {
+            [Node::Slot(Slot::Name), Node::Literal(open)] => open.trim_end() == "(",
+            _ => false,
+        };
+        let is_call = is_call && self.close.trim() == ")";
         // `f(a: 1)` and `f a=1` are no Python, and no parser for it reads them.
         let is_assigned = arguments.between.iter().all(|text| text.trim() == "=");
         let are_listed =
@@ -125,42 +115,33 @@ impl<'a> CallParts<'a> {
     /// Whether a call has arguments that are closed by markers, one by one, and is closed by another.
     pub(crate) fn closes_behind_argument(&self) -> bool {
         let close = self.close.trim();
-        let closes_argument = |argument: &String| {
+        let closes_argument = |argument: &Row| {
             let argument = argument.trim();
             unlikely_in_prose(argument) && !argument.contains(close)
         };
         let arguments = self.single_arguments();
         let arguments = arguments.filter(|arguments| !arguments.in_python);
-        let is_clear = unlikely_in_prose(close) && !close.contains(is_slot);
+        let is_clear = unlikely_in_prose(close) && !self.close.has_slots();
         is_clear && arguments.is_some_and(|arguments| arguments.closes.iter().all(closes_argument))
     }
 
     /// Arguments that stand one by one.
     pub(crate) fn single_arguments(&self) -> Option<SingleArguments<'a>> {
+        let ways = self.body.argument_ways()?;
         let Node::Repetition(all) = self.body else {
             return None;
         };
-        let Node::Argument(argument) = &all.item else {
-            return None;
-        };
         let mut found = SingleArguments {
-            separator: text_with_slots(all.separator.parts()),
+            separator: Row::of(all.separator.parts()),
             ..SingleArguments::default()
         };
-        for way in argument.alternatives() {
-            let nodes = way.parts();
-            let at = nodes
-                .iter()
-                .position(|node| matches!(node, Node::Value(_)))?;
-            let before = text_with_slots(&nodes[..at]);
-            let (open, between) = before.split_once(KEY_SLOT)?;
+        for way in ways {
+            let way = ArgumentView::of(way)?;
             // `<str k>` and `<num k>` are two ways, and `=` between key and value is the same in both.
-            push_new(&mut found.opens, open.to_owned());
-            push_new(&mut found.between, between.to_owned());
-            push_new(&mut found.closes, text_with_slots(&nodes[at + 1..]));
-            if let Node::Value(forms) = &nodes[at] {
-                found.forms.extend(forms);
-            }
+            push_new(&mut found.opens, Row::of(way.open));
+            push_new(&mut found.between, Row::of(way.between));
+            push_new(&mut found.closes, Row::of(way.close));
+            found.forms.extend(way.forms);
         }
         // `<f a="x">` has the arguments of Python, and not its bracket.
         let has_bracket = self.section_open.contains('(') || self.open.contains('(');
@@ -186,7 +167,7 @@ pub(super) fn keys_of(call: &Node) -> Option<CallKeys<'_>> {
     })?;
     Some(CallKeys {
         name,
-        name_text: text_with_slots(within_string(name_node).parts()),
+        name_row: within_string(name_node).parts(),
         arguments,
         body: within_string(body),
         arguments_as_text: matches!(body, Node::JsonString(..)),
@@ -227,7 +208,7 @@ pub(crate) struct CallKeys<'a> {
     /// The keys that lead to the name.
     pub(crate) name: Vec<&'a str>,
     /// The text that the name stands in.
-    pub(crate) name_text: String,
+    pub(crate) name_row: &'a [Node],
     /// The keys that lead to the arguments.
     pub(crate) arguments: Vec<&'a str>,
     /// The arguments themselves.
@@ -253,13 +234,13 @@ fn push_new<T: PartialEq>(all: &mut Vec<T>, item: T) {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct SingleArguments<'a> {
     /// The texts before a key: where they show the value's type, there are several, that before texts first.
-    pub(crate) opens: Vec<String>,
+    pub(crate) opens: Vec<Row>,
     /// The texts between key and value: where they show the value's type, there are several.
-    pub(crate) between: Vec<String>,
+    pub(crate) between: Vec<Row>,
     /// What stands after a value, as before a key; some formats name the key there once more.
-    pub(crate) closes: Vec<String>,
+    pub(crate) closes: Vec<Row>,
     /// What stands between two arguments.
-    pub(crate) separator: String,
+    pub(crate) separator: Row,
     /// How values are written, those of some types one way and those of others another.
     forms: Vec<&'a ValueForm>,
     /// Whether they stand as in a call of Python.
@@ -269,12 +250,23 @@ pub(crate) struct SingleArguments<'a> {
 impl SingleArguments<'_> {
     /// What stands before the key of a text.
     pub(crate) fn open(&self) -> &str {
-        self.opens.first().map_or("", String::as_str)
+        self.opens.first().map_or("", |open| open)
     }
 
     /// What stands behind a text.
     pub(crate) fn close(&self) -> &str {
-        self.closes.first().map_or("", String::as_str)
+        self.closes.first().map_or("", |close| close)
+    }
+
+    /// What stands between key and value, before a text.
+    pub(crate) fn first_between(&self) -> &str {
+        self.between.first().map_or("", |between| between)
+    }
+
+    /// Whether what closes an argument names its key.
+    pub(crate) fn close_names_key(&self) -> bool {
+        let close = self.closes.first();
+        close.is_some_and(|close| close.has(Slot::Key))
     }
 
     /// How values of a type are written, if it is known.
@@ -334,9 +326,9 @@ impl SingleArguments<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::analysis::Findings;
     use crate::analysis::tests::{found, template};
+    use crate::markers::KEY_SLOT;
 
     /// What is found of a template that writes each call so.
     fn findings(each: &str) -> Findings {
@@ -360,7 +352,7 @@ mod tests {
         }
         if let Some(arguments) = parts.single_arguments() {
             all.push(format!("key behind {:?}", arguments.open()));
-            all.push(format!("value behind {:?}", arguments.between.join("|")));
+            all.push(format!("value behind {:?}", arguments.first_between()));
             all.push(format!(
                 "up to {:?}",
                 arguments.close().replace(KEY_SLOT, "KEY")

@@ -1,10 +1,10 @@
 //! How calls are written: their tree, and the texts that it is made from.
 
-use crate::format::{Node, Repetition, Slot};
+use crate::format::{Node, Repetition, SLOTS};
 
 use super::certainty::Certainty;
 use super::delimiters::Delimiters;
-use crate::markers::{ID_SLOT, INDEX_SLOT, KEY_SLOT, NAME_SLOT, is_slot};
+use crate::markers::{INDEX_SLOT, is_slot};
 
 /// How calls of tools are written.
 #[derive(Debug, Clone, PartialEq)]
@@ -51,51 +51,15 @@ pub(super) fn array_of(call: Node) -> Node {
     }))
 }
 
-/// The characters that stand for slots in a text.
-const SLOTS: [(Slot, char); 4] = [
-    (Slot::Name, NAME_SLOT),
-    (Slot::Id, ID_SLOT),
-    (Slot::Index, INDEX_SLOT),
-    (Slot::Key, KEY_SLOT),
-];
-
-/// Texts and slots as one text, in which characters for private use stand for slots.
-pub(crate) fn text_with_slots(row: &[Node]) -> String {
-    let mut text = String::new();
-    for node in row {
-        match node {
-            Node::Literal(part) | Node::Space(part) => text.push_str(part),
-            Node::Slot(slot) => {
-                let known = SLOTS.iter().filter(|(known, _)| known == slot);
-                text.extend(known.map(|(_, c)| *c));
-            }
-            _ => {}
-        }
-    }
-    text
-}
-
-/// The slots of a text that [`text_with_slots`] writes, and the whole texts between them.
-pub(crate) fn slot_sequence(text: &str) -> Vec<Node> {
+/// The texts, white space and slots of a text in which characters for private use stand for slots.
+pub(super) fn nodes(text: &str) -> Vec<Node> {
     let mut row = Vec::new();
     for part in text.split_inclusive(is_slot) {
-        let text = part.trim_end_matches(is_slot);
-        if !text.is_empty() {
-            row.push(Node::Literal(text.to_owned()));
-        }
-        let slot = SLOTS.iter().find(|(_, c)| part.ends_with(*c));
+        row.extend(Node::texts(part.trim_end_matches(is_slot)));
+        let slot = SLOTS.iter().find(|(_, sign)| part.ends_with(*sign));
         row.extend(slot.map(|(slot, _)| Node::Slot(*slot)));
     }
     row
-}
-
-/// The same with white space apart, as trees have it.
-pub(super) fn nodes(text: &str) -> Vec<Node> {
-    let nodes = slot_sequence(text).into_iter().flat_map(|node| match node {
-        Node::Literal(text) => Node::texts(&text),
-        other => vec![other],
-    });
-    nodes.collect()
 }
 
 /// The text with slots in place of the numbers of calls, which count from nought or one.
@@ -127,6 +91,8 @@ pub(super) fn numbered(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::format::{Row, Slot};
+    use crate::markers::{ID_SLOT, KEY_SLOT, NAME_SLOT};
 
     #[test]
     fn numbers_from_nought_to_two_that_stand_alone_count_calls() {
@@ -171,7 +137,7 @@ mod tests {
                 text.replace(*letter, &slot.to_string())
             });
             let row = nodes(&in_slots);
-            assert_eq!(text_with_slots(&row), in_slots, "{text:?}");
+            assert_eq!(&*Row::of(&row), in_slots, "{text:?}");
             assert_eq!(Node::Sequence(row).to_string(), expected, "{text:?}");
         }
     }

@@ -1,6 +1,6 @@
 //! How calls of tools are written: their bodies, and the texts around them.
 
-use crate::format::{Node, NodeReader};
+use crate::format::{Node, NodeReader, Slot};
 
 use super::call_body::LocatedBody;
 use super::call_renderings::CallRenderings;
@@ -32,8 +32,8 @@ pub(super) fn find(
     let shape = with_surroundings(renderings, located, before, surroundings);
     // Calls whose name stands in no known place can't be read: what has been found is something else.
     let has_name = shape.parts().is_some_and(|parts| {
-        let is_named = |text: &String| text.contains(NAME_SLOT);
-        parts.keys().is_some() || is_named(&parts.open) || is_named(&parts.close)
+        let mut around = [&parts.open, &parts.close].into_iter();
+        parts.keys().is_some() || around.any(|row| row.has(Slot::Name))
     });
     has_name.then_some(shape)
 }

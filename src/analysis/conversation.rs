@@ -135,13 +135,11 @@ fn ends(passages: &[Passage], ways: &[crate::format::Way]) -> Vec<(ConversationS
         }
     }
     for way in ways {
-        let literal = way.end.parts().iter().find_map(|node| match node {
-            Node::Literal(text) if markers::is_marker(text) => Some(text.clone()),
-            _ => None,
-        });
+        let mut texts = way.end.parts().iter().filter_map(Node::as_literal);
+        let marker = texts.find(|text| markers::is_marker(text));
         // A turn ends whatever is said last in it.
         for slot in [ConversationSlot::Content, ConversationSlot::Reasoning] {
-            let end = literal.clone().map(|text| (slot, text));
+            let end = marker.map(|text| (slot, text.to_owned()));
             ends.extend(end.filter(|end| !ends.contains(end)));
         }
     }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::format::{ConversationSlot, Definitions, Dialect, Node, Unescaped, Wording};
+use crate::format::{ConversationSlot, Definitions, Dialect, Node, Unescaped, Wording, json_at};
 use crate::markers::{same_end, same_start};
 use crate::value::Value;
 
@@ -132,12 +132,7 @@ fn widened(text: &str, part: (usize, usize), tools: &[Value]) -> (usize, usize) 
     let plain = Unescaped::of(text);
     let (mut start, mut end) = part;
     for (at, _) in text[..part.1].match_indices(['{', '[']) {
-        let values = [
-            Dialect::default()
-                .read_start(&text[at..])
-                .map(|(value, length)| (value, at + length)),
-            plain.read(at),
-        ];
+        let values = [None, Some(&plain)].map(|plain| json_at(text, plain, at));
         for (value, behind) in values.into_iter().flatten() {
             // A value within the part, or apart from it, changes nothing.
             let is_cut = behind > part.0 && (at < part.0 || behind > part.1);

@@ -5,13 +5,13 @@
 //! word is left; a call that it does not read is told, and never guessed at.
 
 use crate::chat_template::{ChatTemplate, RenderError, RenderInput};
-use crate::format::{Format, FoundSlot, Node, NodeReader, Slot, ValueType, Way};
+use crate::format::{Format, FoundSlot, Node, NodeReader, Row, Slot, ValueType, Way};
 
 use super::analyze::{Analysis, analyze};
 use super::assistant_turn::AssistantTurn;
 use super::call_parts::CallParts;
 use super::call_probe::CallWords;
-use super::call_shape::{CallShape, text_with_slots};
+use super::call_shape::CallShape;
 use super::evidence::{self, Evidence};
 use super::findings::Findings;
 use super::reasoning::ReasoningShape;
@@ -360,10 +360,9 @@ impl FormatInference<'_, '_> {
         let nodes = node.parts();
         let text = |text: &Option<String>| text.as_deref().unwrap_or_default().trim().to_owned();
         let (open, close) = (text(&shape.open), text(&shape.close));
-        let is_text = |node: &&Node| matches!(node, Node::Literal(_) | Node::Space(_));
-        let texts = nodes.iter().take_while(is_text).count();
+        let texts = nodes.iter().take_while(|node| node.is_text()).count();
         let (lead, rest) = nodes.split_at(texts);
-        let lead = text_with_slots(lead);
+        let lead = Row::of(lead);
         let behind = match lead.split_once(&close) {
             // `<think></think>` before a text has its closer already: with the thought put in, it must not stand
             // there twice.
@@ -373,7 +372,8 @@ impl FormatInference<'_, '_> {
         let prompts = self.findings.prompt_remainders.iter();
         // `\n<think>` in a prompt: what stands before the opener stands there in the turn, too.
         let mut before = prompts
-            .chain([&lead])
+            .map(String::as_str)
+            .chain([&*lead])
             .filter_map(|text| Some(text.split_once(&open)?.0));
         let before = before.next();
         let space = || Node::Space("\n".to_owned());

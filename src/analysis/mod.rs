@@ -116,9 +116,6 @@ pub use variables::{Switch, Variable};
 pub(crate) use analyze::{Analysis, analyze};
 pub(crate) use call_parts::{CallKeys, CallParts, SingleArguments};
 pub(crate) use call_probe::probe_tools;
-pub(crate) use call_shape::slot_sequence;
-#[cfg(feature = "grammar")]
-pub(crate) use call_shape::text_with_slots;
 pub(crate) use conversation::ConversationShape;
 pub(crate) use infer_format::infer_format;
 pub(crate) use turn_headers::TurnHeaders;

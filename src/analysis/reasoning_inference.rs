@@ -78,11 +78,7 @@ pub(super) fn infer(
 /// What stands behind the name of who speaks, with the markers around it: `<role>assistant</role>`, or
 /// `<start>assistant`.
 fn behind_role(rest: &str) -> &str {
-    let ends = markers::pieces(rest).scan(0, |end, piece| {
-        *end += piece.len();
-        Some((piece, *end))
-    });
-    let solid: Vec<(&str, usize)> = ends.filter(|(piece, _)| !piece.trim().is_empty()).collect();
+    let solid: Vec<(&str, usize)> = markers::solid_pieces(rest).collect();
     let is_role = |pair: &[(&str, usize)]| {
         let (open, name) = (pair[0].0, pair[1].0.to_lowercase());
         // `<think>model` would be a thought that begins with this word.

@@ -2,11 +2,10 @@
 
 use std::fmt;
 
-use crate::format::{Dialect, Node, Slot, shown};
+use crate::format::{Dialect, Node, Row, Slot, shown};
 use crate::value::{Value, object};
 
 use super::call_parts::{CallKeys, CallParts};
-use super::call_shape::slot_sequence;
 use super::certainty::Certainty;
 use super::content::ContentShape;
 use super::findings::Findings;
@@ -236,8 +235,10 @@ fn of_body(calls: &CallParts<'_>) -> String {
         }
         (None, Some(arguments)) if arguments.in_python => "written as calls in Python".to_owned(),
         (None, Some(arguments)) => {
-            let (open, close) = (in_words(arguments.open()), in_words(arguments.close()));
-            let between = arguments.between.join("|");
+            let first = |rows: &[Row]| rows.first().map(in_words).unwrap_or_default();
+            let (open, close) = (first(&arguments.opens), first(&arguments.closes));
+            let between: Vec<&str> = arguments.between.iter().map(|text| &**text).collect();
+            let between = between.join("|");
             let values = match arguments.has_json_texts() {
                 true => ", the value as JSON",
                 false => "",
@@ -283,9 +284,9 @@ fn of_section(open: &str, close: &str) -> Option<String> {
 }
 
 /// Slots as words in a text.
-fn in_words(text: &str) -> String {
-    let words = slot_sequence(text).into_iter().map(|node| match node {
-        Node::Literal(text) => text,
+fn in_words(row: &Row) -> String {
+    let words = row.nodes().iter().map(|node| match node {
+        Node::Literal(text) => text.clone(),
         Node::Slot(Slot::Index) => "NUMBER".to_owned(),
         node => node.to_string(),
     });

@@ -3,7 +3,7 @@
 use super::assistant_turn::AssistantTurn;
 use super::turn_prober::{PrecedingMessages, RenderedTurn, ThinkingMode, TurnProber};
 use crate::markers::lexicon::unmarked;
-use crate::markers::{self, common_prefix, shared_end, thinks};
+use crate::markers::{self, common_prefix, from_last_marker, shared_end, solid_pieces, thinks};
 
 /// What stands between the message before a turn and the turn, behind some messages and in a mode.
 #[derive(Debug, Clone)]
@@ -319,7 +319,8 @@ impl TurnHeader {
 impl TurnHeader {
     /// The last marker before the place where a conversation goes on with other white space than a prompt does.
     fn marker_before_space(&self) -> Option<String> {
-        from_last_marker(self.shared()).filter(|_| self.differs_in_space())
+        let marker = from_last_marker(self.shared()).filter(|_| self.differs_in_space());
+        marker.map(str::to_owned)
     }
 
     /// Whether a conversation has other white space before the turn than a prompt has, and nothing else.
@@ -359,22 +360,6 @@ fn behind_ignoring_space<'t>(text: &'t str, header: &str) -> Option<&'t str> {
         end = Some(other_end);
     }
     Some(&text[end?..])
-}
-
-/// The pieces of a text that are no white space, each with the place where it ends.
-fn solid_pieces(text: &str) -> impl Iterator<Item = (&str, usize)> {
-    let ends = markers::pieces(text).scan(0, |at, piece| {
-        *at += piece.len();
-        Some((piece, *at))
-    });
-    ends.filter(|(piece, _)| !piece.trim().is_empty())
-}
-
-/// A text from its last marker on.
-fn from_last_marker(text: &str) -> Option<String> {
-    let pieces: Vec<&str> = markers::pieces(text).collect();
-    let last = pieces.iter().rposition(|piece| markers::is_marker(piece))?;
-    Some(pieces[last..].concat())
 }
 
 /// Where a prompt says more before the header than a conversation does, and goes on behind it, the two have
@@ -471,7 +456,8 @@ fn own_header(prober: &TurnProber<'_>, header: &TurnHeader) -> String {
         return own.trim_start().to_owned();
     }
     // The turn begins where the message before it ends: with the last marker.
-    from_last_marker(header).unwrap_or_else(|| header.trim_start().to_owned())
+    let own = from_last_marker(header).unwrap_or_else(|| header.trim_start());
+    own.to_owned()
 }
 
 #[cfg(test)]
@@ -531,7 +517,7 @@ mod tests {
             ("<bot>Sir, ", Some("<bot>Sir, ")),
             ("Bot: ", None),
         ] {
-            assert_eq!(from_last_marker(text).as_deref(), expected, "{text:?}");
+            assert_eq!(from_last_marker(text), expected, "{text:?}");
         }
     }
 

@@ -297,7 +297,7 @@ impl Finder<'_, '_> {
             let mut members: Vec<(usize, usize, usize, Vec<WordingPiece>)> = Vec::new();
             let mut end = at;
             while end < parts.len() && is_below(&parts[end], base) {
-                let number = parts[end].path[base.len()];
+                let number = parts[end].place.path[base.len()];
                 // Numbers that fall begin another list of the same members: `def f(a, b):` and then `a: what it is
                 // about`.
                 let is_back = members.last().is_some_and(|(last, ..)| *last >= number);
@@ -306,7 +306,9 @@ impl Finder<'_, '_> {
                 }
                 let length = parts[end..]
                     .iter()
-                    .take_while(|part| is_below(part, base) && part.path[base.len()] == number)
+                    .take_while(|part| {
+                        is_below(part, base) && part.place.path[base.len()] == number
+                    })
                     .count();
                 let member = &parts[end..end + length];
                 let count = counts.get_mut(number)?;
@@ -339,7 +341,7 @@ impl Finder<'_, '_> {
         let mut pieces = Vec::new();
         let (mut at, mut next) = (start, 0);
         while let Some(part) = parts.get(next) {
-            if part.path.len() == own {
+            if part.place.path.len() == own {
                 push_text(&mut pieces, &text[at..part.start]);
                 pieces.push(part.piece.clone());
                 at = part.end;
@@ -349,18 +351,18 @@ impl Finder<'_, '_> {
             let number = *lists.get(*count)?;
             *count += 1;
             let entry = |part: &Written| {
-                let kind = *part.kinds.get(own)?;
+                let kind = *part.place.kinds.get(own)?;
                 let mut entries = self.lists[number].entries.iter();
                 entries.find(|entry| entry.kinds.contains(&kind))
             };
             let opens = entry(part)?;
             let mut last = (0, next);
             while let Some(part) = parts.get(next)
-                && part.path.len() > own
-                && part.path[own] >= last.0
+                && part.place.path.len() > own
+                && part.place.path[own] >= last.0
             {
-                if part.path[own] > last.0 {
-                    last = (part.path[own], next);
+                if part.place.path[own] > last.0 {
+                    last = (part.place.path[own], next);
                 }
                 next += 1;
             }
@@ -497,13 +499,14 @@ fn push_text(pieces: &mut Vec<WordingPiece>, text: &str) {
 
 /// Whether a part belongs to a member of what stands at a path.
 fn is_below(part: &Written, base: &[usize]) -> bool {
-    part.path.len() > base.len() && part.path.starts_with(base)
+    part.place.path.len() > base.len() && part.place.path.starts_with(base)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::analysis::tests::asked;
+    use crate::analysis::wording_probe::Owner;
     use crate::chat_template::ChatTemplate;
     use crate::format::WordingSlot;
 
@@ -563,8 +566,10 @@ mod tests {
             (&[1, 0], &[0], false),
         ] {
             let part = Written {
-                path: path.to_vec(),
-                kinds: Vec::new(),
+                place: Owner {
+                    path: path.to_vec(),
+                    kinds: Vec::new(),
+                },
                 piece: WordingPiece::Slot(WordingSlot::Name),
                 start: 0,
                 end: 0,

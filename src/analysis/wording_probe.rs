@@ -1,7 +1,7 @@
 //! Tools of all kinds that a template may write in words, and where in a text their words stand.
 
 use crate::format::{
-    Dialect, Holds, Kinds, Members, ToolParameters, Unescaped, WordingPiece, WordingSlot,
+    Holds, Kinds, Members, ToolParameters, Unescaped, WordingPiece, WordingSlot, json_at,
 };
 use crate::value::{Object, Value, object};
 
@@ -30,20 +30,17 @@ struct DefinitionPart {
 
 /// What a part belongs to.
 #[derive(Debug, Clone, Default)]
-struct Owner {
+pub(super) struct Owner {
     /// The number of its tool, that of the parameter within, and so on.
-    path: Vec<usize>,
+    pub(super) path: Vec<usize>,
     /// The kinds of these.
-    kinds: Vec<usize>,
+    pub(super) kinds: Vec<usize>,
 }
 
 /// A part in a text.
 #[derive(Debug, Clone)]
 pub(super) struct Written {
-    /// The number of its tool, that of the parameter within, and so on.
-    pub(super) path: Vec<usize>,
-    /// The kinds of these.
-    pub(super) kinds: Vec<usize>,
+    pub(super) place: Owner,
     pub(super) piece: WordingPiece,
     pub(super) start: usize,
     pub(super) end: usize,
@@ -212,8 +209,7 @@ impl DefinitionPart {
 
     fn written(&self, start: usize, end: usize) -> Written {
         Written {
-            path: self.place.path.clone(),
-            kinds: self.place.kinds.clone(),
+            place: self.place.clone(),
             piece: self.piece.clone(),
             start,
             end,
@@ -231,16 +227,13 @@ impl Definition {
             if start < from {
                 continue;
             }
-            let last = all.last().map_or(&[][..], |last| last.path.as_slice());
+            let last = all
+                .last()
+                .map_or(&[][..], |last| last.place.path.as_slice());
             let found = match c {
                 // A value comes whole: the words in it are its own, and stand in no slot.
                 '{' | '[' => {
-                    let value = match &plain {
-                        Some(plain) => plain.read(start),
-                        None => Dialect::default()
-                            .read_start(&text[start..])
-                            .map(|(value, length)| (value, start + length)),
-                    };
+                    let value = json_at(text, plain.as_ref(), start);
                     value.and_then(|(value, end)| self.json(&value, last, start, end))
                 }
                 _ if text[start..].starts_with(stem) => Some(self.word(text, start)?),
@@ -335,7 +328,7 @@ mod tests {
                 .written(text, "zq", is_escaped)
                 .map(|parts| {
                     let parts = parts.iter();
-                    let parts = parts.map(|part| format!("{:?} {:?}", part.path, part.piece));
+                    let parts = parts.map(|part| format!("{:?} {:?}", part.place.path, part.piece));
                     parts.collect::<Vec<_>>().join(", ")
                 });
             assert_eq!(found.as_deref(), expected, "{text}");
@@ -351,7 +344,7 @@ mod tests {
         ] {
             let parts = definition(false).written(text, "zq", false);
             let parts = parts.expect("all is understood");
-            assert_eq!(parts[1].path, expected, "{text}");
+            assert_eq!(parts[1].place.path, expected, "{text}");
         }
     }
 

@@ -8,7 +8,7 @@ use crate::analysis::Findings;
 use crate::analysis::assistant_turn::{AssistantTurn, ToolCall};
 use crate::json;
 use crate::response::{ResponseTemplate, Tools};
-use crate::value::{Object, Value};
+use crate::value::{Object, Value, object};
 
 use super::sample::Sampling;
 use super::trial::{Expected, TrialReader};
@@ -214,30 +214,19 @@ fn probes() -> Vec<Probe> {
 /// A call of a tool with arguments of declared types.
 fn probe(kind: &'static str, name: &str, arguments: &[(&str, (&str, Value))]) -> Probe {
     let declared = arguments.iter().map(|(key, (declared, _))| {
-        let property = Object::from_iter([("type", *declared), ("description", "What it is")]);
+        let property = object! {"type": *declared, "description": "What it is"};
         (*key, Value::from(property))
     });
     let required: Value = arguments.iter().map(|(key, _)| *key).collect();
-    let parameters = Object::from_iter([
-        ("type", Value::from("object")),
-        ("properties", Object::from_iter(declared).into()),
-        ("required", required),
-    ]);
-    let function = Object::from_iter([
-        ("name", Value::from(name)),
-        ("description", "Does it".into()),
-        ("parameters", parameters.into()),
-    ]);
+    let properties = Object::from_iter(declared);
+    let parameters = object! {"type": "object", "properties": properties, "required": required};
+    let function = object! {"name": name, "description": "Does it", "parameters": parameters};
     let said = arguments.iter();
     let said = said.map(|(key, (_, value))| ((*key).to_owned(), value.clone()));
     Probe {
         kind,
         call: ToolCall::new(name, said),
-        tool: Object::from_iter([
-            ("type", Value::from("function")),
-            ("function", function.into()),
-        ])
-        .into(),
+        tool: object! {"type": "function", "function": function}.into(),
     }
 }
 

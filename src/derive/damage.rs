@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::analysis::assistant_turn::AssistantTurn;
-use crate::analysis::{CallParts, Findings, slot_sequence};
+use crate::analysis::{CallParts, Findings};
 use crate::format::{Node, Slot};
 use crate::markers;
 
@@ -107,8 +107,8 @@ impl Mutator<'_, '_> {
         if let Some(calls) = self.calls {
             texts.push(calls.section_open.clone());
             texts.push(calls.section_close.clone());
-            if slot_sequence(&calls.open).len() == 1 {
-                texts.extend([calls.first_text().to_owned(), calls.close.clone()]);
+            if calls.open.nodes().len() == 1 {
+                texts.extend([calls.first_text(), &calls.close].map(str::to_owned));
             }
         }
         // They are replaced wherever they stand: signs such as `: ` would be changed in what is said, too.
@@ -130,7 +130,7 @@ impl Mutator<'_, '_> {
             let output = self.sample.output.replacen(section, "", 1);
             self.put("the section's opener left out", output);
         }
-        if own.next().is_some() && calls.open.contains(markers::is_slot) {
+        if own.next().is_some() && calls.open.has_slots() {
             let output = self.sample.output.replacen(first, "", 1);
             self.put("a call's first marker left out", output);
         }
@@ -178,8 +178,8 @@ impl Mutator<'_, '_> {
         }
         // In `[f(), g()]`, models put each call on a line of its own.
         if calls.is_list() {
-            let written = format!("{close}{}", calls.separator);
-            let changed = format!("{close}{}\n", calls.separator.trim());
+            let written = [&**close, &calls.separator].concat();
+            let changed = [close, calls.separator.trim(), "\n"].concat();
             let output = self.sample.output.replace(&written, &changed);
             self.put("a line break between two calls", output);
         }
@@ -190,7 +190,7 @@ impl Mutator<'_, '_> {
         self.put("a call's end missing before the next", output);
         // Where nothing opens a call, what separates it from the one before is all that tells where it begins.
         if !calls.separator.is_empty() && !calls.open.is_empty() {
-            let joined = format!("{close}{}", calls.separator);
+            let joined = [&**close, &calls.separator].concat();
             let output = self.sample.output.replace(&joined, close);
             self.put("nothing between two calls", output);
         }
@@ -389,7 +389,6 @@ impl Mutator<'_, '_> {
         let (Some(calls), [call]) = (self.calls, self.sample.written.calls.as_slice()) else {
             return;
         };
-        let row = slot_sequence(&calls.open);
         let [
             _,
             Node::Slot(Slot::Name),
@@ -397,7 +396,7 @@ impl Mutator<'_, '_> {
             Node::Slot(Slot::Id),
             Node::Literal(next),
             ..,
-        ] = row.as_slice()
+        ] = calls.open.nodes()
         else {
             return;
         };
@@ -426,7 +425,7 @@ impl Mutator<'_, '_> {
     /// What stands between a name and the arguments is shortened to its last marker.
     fn header(&mut self) {
         let Some(calls) = self.calls else { return };
-        let Some((_, text)) = calls.open.rsplit_once(markers::is_slot) else {
+        let Some(text) = calls.open.last_text() else {
             return;
         };
         let Some(last) = markers::markers(text).last() else {

@@ -19,7 +19,7 @@ mod reasoning;
 mod variants;
 
 use crate::analysis::CallParts;
-use crate::format::{Node, Repetition, Slot};
+use crate::format::{Node, Repetition, Row, Slot};
 use crate::markers::{dedup, unlikely_in_prose};
 use crate::value::Object;
 
@@ -80,10 +80,10 @@ fn with_drafter<T>(
         *calls = CallParts {
             section_open: String::new(),
             section_close: String::new(),
-            separator: String::new(),
-            open: open.clone(),
+            separator: Row::default(),
+            open: open.as_str().into(),
             body: list,
-            close: close.clone(),
+            close: close.as_str().into(),
             several: true,
         };
     }
@@ -179,10 +179,8 @@ fn python_list(calls: &CallParts<'_>) -> Option<(Node, [String; 2])> {
 
 /// Takes what was seen around calls for what stands there.
 fn stand_as_rendered(calls: &mut CallParts<'_>, around: &Surroundings) {
-    if around.quote_opens_calls
-        && let Some(own) = calls.open.strip_prefix('"')
-    {
-        calls.open = own.to_owned();
+    if around.quote_opens_calls && calls.first_text().starts_with('"') {
+        calls.open = calls.open.behind(1);
     }
     if !around.behind_calls.is_empty() {
         calls.section_close = around.behind_calls.clone();
@@ -200,8 +198,8 @@ fn leave_turn_end_out(calls: &mut CallParts<'_>, ends: &[String]) {
     let own = ends.find_map(|end| text.strip_prefix(end));
     // With a mere sign that ends turns, as `#`, a short word may still open a call, as `#do`.
     if let Some(own) = own.filter(|own| unlikely_in_prose(own)) {
-        let rest = &calls.open[calls.first_text().len() - own.len()..];
-        calls.open = rest.trim_start().to_owned();
+        let end = calls.first_text().len() - own.trim_start().len();
+        calls.open = calls.open.behind(end);
     }
 }
 
@@ -220,24 +218,25 @@ fn split_objects(calls: &mut CallParts<'_>) {
     }
     if calls.is_array() {
         // What stands around the array stands around all calls.
-        calls.section_open.push_str(&format!("{}[", calls.open));
-        calls.section_close = format!("]{}{}", calls.close, calls.section_close);
-        calls.separator = " , ".to_owned();
-        (calls.open, calls.close) = (String::new(), String::new());
+        calls.section_open = [&calls.section_open, &*calls.open, "["].concat();
+        calls.section_close = ["]", &calls.close, &calls.section_close].concat();
+        calls.separator = " , ".into();
+        (calls.open, calls.close) = (Row::default(), Row::default());
     }
     // White space may stand wherever JSON has it, whatever the template writes.
-    let text = &keys.name_text;
-    let open = format!("{{ \"{name}\" : \"{text}\" , \"{arguments}\" : ");
-    calls.open.push_str(&open);
-    calls.close.insert(0, '}');
+    let before_name = Node::Literal(format!("{{ \"{name}\" : \""));
+    let before_arguments = Node::Literal(format!("\" , \"{arguments}\" : "));
+    let open = calls.open.nodes().iter().chain([&before_name]);
+    let open = open.chain(keys.name_row).chain([&before_arguments]);
+    calls.open = Row::of(open);
+    let bracket = Node::Literal("}".to_owned());
+    calls.close = Row::of([&bracket].into_iter().chain(calls.close.nodes()));
     calls.body = keys.body;
 }
 
 /// Whether a call's JSON has more than the name under the key of the name.
 fn has_text_around_name(calls: &CallParts<'_>) -> bool {
-    calls
-        .keys()
-        .is_some_and(|keys| keys.name_text.chars().nth(1).is_some())
+    calls.keys().is_some_and(|keys| keys.name_row.len() > 1)
 }
 
 #[cfg(test)]
@@ -322,7 +321,7 @@ mod tests {
             let mut calls = findings.call_parts().expect("there are calls");
             split_objects(&mut calls);
             let found = [
-                &calls.section_open,
+                calls.section_open.as_str(),
                 &calls.open,
                 &calls.close,
                 &calls.section_close,
@@ -349,7 +348,7 @@ mod tests {
             });
             let mut calls = findings.call_parts().expect("there are calls");
             split_objects(&mut calls);
-            assert_eq!((calls.open.as_str(), calls.close.as_str()), ("", ""));
+            assert_eq!((&*calls.open, &*calls.close), ("", ""));
         }
     }
 

@@ -288,8 +288,8 @@ fn around_calls(calls: &CallParts<'_>) -> Vec<String> {
         filled(&calls.section_close),
     ];
     if let Some(arguments) = calls.single_arguments() {
-        let between = arguments.between.first().map_or("", String::as_str);
-        texts.push(filled(&format!("{}{KEY_SLOT}{between}", arguments.open())));
+        let (open, between) = (arguments.open(), arguments.first_between());
+        texts.push(filled(&format!("{open}{KEY_SLOT}{between}")));
         texts.push(filled(arguments.close()));
     }
     let parts = texts.iter().flat_map(|text| mention_texts(text));
@@ -297,7 +297,7 @@ fn around_calls(calls: &CallParts<'_>) -> Vec<String> {
     let whole = filled(&calls.open).trim().to_owned();
     let whole = (markers::markers(&whole).count() > 1).then_some(whole);
     // So may what opens a list of them, as `<calls>[`.
-    let list = [&calls.section_open, &calls.open].map(|text| text.trim());
+    let list = [calls.section_open.trim(), calls.open.trim()];
     let list = list
         .into_iter()
         .find(|text| calls.is_array() && markers::is_marker(text))

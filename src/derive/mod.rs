@@ -242,39 +242,23 @@ impl Derivation {
     /// # Ok::<(), unjinja::derive::DeriveError>(())
     /// ```
     pub fn to_value(&self) -> Value {
-        let damage = self.damage();
-        let refused = self.refused.iter().map(RefusedConversation::to_value);
+        let missing_tokens = self.missing_tokens.iter().map(|token| &token.name);
         Object::from_iter([
             ("template", self.template.as_value().clone()),
             ("is_whole", self.is_whole().into()),
             ("recovered", self.recovered().into()),
-            (
-                "missing_tokens",
-                self.missing_tokens
-                    .iter()
-                    .map(|token| &token.name)
-                    .collect(),
-            ),
+            ("missing_tokens", missing_tokens.collect()),
             ("findings", self.findings.to_value()),
-            ("proof", self.proof.iter().map(ProofRow::to_value).collect()),
-            ("refused", refused.collect()),
-            ("damage", damage.iter().map(DamageRow::to_value).collect()),
+            ("proof", list(&self.proof, ProofRow::to_value)),
             (
-                "mentions",
-                self.mentions.iter().map(MentionText::to_value).collect(),
+                "refused",
+                list(&self.refused, RefusedConversation::to_value),
             ),
-            (
-                "call_kinds",
-                self.call_kinds.iter().map(CallKind::to_value).collect(),
-            ),
-            (
-                "reasons",
-                self.reasons.iter().map(Reason::to_value).collect(),
-            ),
-            (
-                "outputs",
-                self.outputs.iter().map(OutputRow::to_value).collect(),
-            ),
+            ("damage", list(&self.damage(), DamageRow::to_value)),
+            ("mentions", list(&self.mentions, MentionText::to_value)),
+            ("call_kinds", list(&self.call_kinds, CallKind::to_value)),
+            ("reasons", list(&self.reasons, Reason::to_value)),
+            ("outputs", list(&self.outputs, OutputRow::to_value)),
             ("drafts", self.drafts.into()),
             ("renderings", self.renderings.into()),
             ("trials", self.trials.into()),
@@ -378,6 +362,10 @@ impl Derivation {
         let rows = self.proof.iter();
         rows.filter(|row| row.recovery.is_recovered()).count()
     }
+}
+
+fn list<T>(rows: &[T], to_value: fn(&T) -> Value) -> Value {
+    rows.iter().map(to_value).collect()
 }
 
 /// Works out the response template of a chat template.

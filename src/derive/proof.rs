@@ -2,7 +2,7 @@
 
 use crate::analysis::assistant_turn::AssistantTurn;
 use crate::response::{ResponseTemplate, Tools};
-use crate::value::{Object, Value};
+use crate::value::{Object, Value, object};
 
 use super::damage::Damaged;
 use super::sample::{Origin, Sample, Sampling};
@@ -156,12 +156,8 @@ impl DamagedText {
 impl DamageRow {
     /// For programs: an object of `damage`, and of how many texts are `recovered` of a `total`.
     pub fn to_value(&self) -> Value {
-        Object::from_iter([
-            ("damage", Value::from(&self.damage)),
-            ("recovered", self.recovered.into()),
-            ("total", self.total.into()),
-        ])
-        .into()
+        let (recovered, total) = (self.recovered, self.total);
+        object! {"damage": &self.damage, "recovered": recovered, "total": total}.into()
     }
 }
 

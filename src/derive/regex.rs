@@ -51,19 +51,22 @@ pub(super) fn ignoring_space(text: &str) -> String {
 
 /// One of several expressions.
 pub(super) fn any_of(alternatives: impl IntoIterator<Item = impl AsRef<str>>) -> String {
-    let alternatives: Vec<_> = alternatives.into_iter().collect();
-    let alternatives: Vec<&str> = alternatives.iter().map(AsRef::as_ref).collect();
-    match alternatives.as_slice() {
-        [one] => (*one).to_owned(),
-        several => format!("(?:{})", several.join("|")),
+    match joined(alternatives) {
+        (1, one) => one,
+        (_, several) => format!("(?:{several})"),
     }
 }
 
 /// The place before one of several expressions.
 pub(super) fn before_any_of(alternatives: impl IntoIterator<Item = impl AsRef<str>>) -> String {
+    format!("(?={})", joined(alternatives).1)
+}
+
+/// How many expressions there are, and all of them.
+fn joined(alternatives: impl IntoIterator<Item = impl AsRef<str>>) -> (usize, String) {
     let alternatives: Vec<_> = alternatives.into_iter().collect();
-    let alternatives: Vec<&str> = alternatives.iter().map(AsRef::as_ref).collect();
-    format!("(?={})", alternatives.join("|"))
+    let texts: Vec<&str> = alternatives.iter().map(AsRef::as_ref).collect();
+    (texts.len(), texts.join("|"))
 }
 
 /// A text without which the expression matches nothing, the longest that is easily found: `</a>` of `</a>\\s*|(?=</a>)` is

@@ -9,7 +9,7 @@ use crate::json;
 use crate::markers;
 use crate::remedy::Remedy;
 use crate::response::Tools;
-use crate::value::{Object, Value};
+use crate::value::{Value, object};
 
 use super::conversations::{Conversation, THOUGHT, conversations, tools};
 use super::surroundings::Surroundings;
@@ -83,11 +83,7 @@ impl RefusedConversation {
 
     /// For programs: an object of the `name` of the conversation, and the `error`.
     pub fn to_value(&self) -> Value {
-        Object::from_iter([
-            ("name", self.name.as_str()),
-            ("error", self.error.message()),
-        ])
-        .into()
+        object! {"name": &self.name, "error": self.error.message()}.into()
     }
 }
 
@@ -155,8 +151,10 @@ impl<'t> Sampling<'t> {
             refused: Vec::new(),
             stem: self.analysis.prober.stem().to_owned(),
         };
+        let tools = self.tools.clone();
         for conversation in conversations() {
-            self.sampler(&conversation, findings).add_to(&mut samples);
+            let sampler = self.sampler(&conversation, &tools, findings);
+            sampler.add_to(&mut samples);
         }
         samples
     }
@@ -169,22 +167,13 @@ impl<'t> Sampling<'t> {
         tools: &Tools,
         findings: &Findings,
     ) -> Option<Sample> {
-        self.analysis.prober.offer(match self.takes_tools {
-            true => tools.as_list().to_vec(),
-            false => Vec::new(),
-        });
         let conversation = Conversation {
             name,
             preceding: PrecedingMessages::Question,
             turn: said.clone(),
             has_tools: true,
         };
-        let sampler = Sampler {
-            prober: &self.analysis.prober,
-            headers: &self.analysis.headers,
-            findings,
-            conversation: &conversation,
-        };
+        let sampler = self.sampler(&conversation, tools, findings);
         let mut modes = [ThinkingMode::Off, ThinkingMode::Unset].into_iter();
         modes.find_map(|mode| sampler.sample_in(mode).ok())
     }
@@ -202,7 +191,8 @@ impl<'t> Sampling<'t> {
             return false;
         };
         conversation.turn = said.clone();
-        let sampler = self.sampler(&conversation, findings);
+        let tools = self.tools.clone();
+        let sampler = self.sampler(&conversation, &tools, findings);
         ThinkingMode::ALL.into_iter().any(|mode| {
             let rendered = sampler.sample_in(mode).ok();
             rendered.is_some_and(|other| {
@@ -215,11 +205,12 @@ impl<'t> Sampling<'t> {
     fn sampler<'a>(
         &'a mut self,
         conversation: &'a Conversation,
+        tools: &Tools,
         findings: &'a Findings,
     ) -> Sampler<'a, 't> {
         let offers = conversation.has_tools && self.takes_tools;
         self.analysis.prober.offer(match offers {
-            true => self.tools.as_list().to_vec(),
+            true => tools.as_list().to_vec(),
             false => Vec::new(),
         });
         Sampler {

@@ -5,7 +5,7 @@
 //! a string of the JSON object that is the turn.
 
 use crate::analysis::{CallParts, Findings};
-use crate::format::{Format, Node, Slot};
+use crate::format::{Format, Node, Row, Slot};
 use crate::markers::{dedup, is_marker, pieces, shared_end, shared_start, unlikely_in_prose};
 
 use super::trial::MessagePart;
@@ -79,11 +79,7 @@ impl TurnLayout {
             });
             texts.push(String::new());
         }
-        let end = end.parts().iter().map(|node| match node {
-            Node::Literal(text) | Node::Space(text) => text.as_str(),
-            _ => "",
-        });
-        let end = end.collect::<String>().trim().to_owned();
+        let end = Row::of(end.parts()).trim().to_owned();
         TurnLayout { texts, parts, end }
     }
 

@@ -88,7 +88,7 @@ fn unseen_call(shape: &CallShape) -> Option<String> {
         call
     };
     let open = calls.first_text();
-    Some(format!("{open}\n{call}\n{}", calls.close))
+    Some([open, "\n", &call, "\n", &calls.close].concat())
 }
 
 #[cfg(test)]

@@ -27,10 +27,12 @@
 //! # Ok::<(), unjinja::chat_template::RenderError>(())
 //! ```
 
+mod calls;
 mod conversation;
 mod dialect;
 mod node;
 mod reading;
+mod row;
 mod value;
 mod wording;
 mod words;
@@ -42,11 +44,13 @@ pub use node::{Dialect, Entry, Node, Repetition, Slot, ValueForm, ValueType, Val
 pub use reading::{FoundSlot, NotATurn, Reading};
 pub use wording::Wording;
 
+pub(crate) use calls::{ArgumentView, CallView};
 pub(crate) use dialect::unescaped;
 pub(crate) use reading::NodeReader;
+pub(crate) use row::{Row, SLOTS};
 pub(crate) use wording::{
     Holds, Kinds, Members, ParameterKind, ToolParameters, Unescaped, WordingEntry, WordingList,
-    WordingPiece, WordingSlot,
+    WordingPiece, WordingSlot, json_at,
 };
 pub(crate) use words::shown;
 
@@ -119,10 +123,12 @@ impl Format {
     pub fn preserved_tokens(&self) -> Vec<String> {
         let mut all = Vec::new();
         let mut note = |node: &Node| {
-            if let Node::Literal(text) = node {
-                let pieces = markers::pieces(text).filter(|piece| markers::is_token(piece));
-                all.extend(pieces.map(str::to_owned));
-            }
+            let pieces = node.as_literal().into_iter().flat_map(markers::pieces);
+            all.extend(
+                pieces
+                    .filter(|piece| markers::is_token(piece))
+                    .map(str::to_owned),
+            );
         };
         for way in &self.ways {
             way.node.visit(&mut note);
@@ -139,9 +145,9 @@ impl Format {
     /// Whether a prompt is given from behind the header on.
     fn begins_turn(&self, prompt: &str) -> bool {
         let is_known = |known: &String| known.trim() == prompt.trim();
-        let begins = |way: &Way| match way.node.parts().first() {
-            Some(Node::Literal(text)) => prompt.starts_with(text.as_str()),
-            _ => false,
+        let begins = |way: &Way| {
+            let first = way.node.parts().first().and_then(Node::as_literal);
+            first.is_some_and(|text| prompt.starts_with(text))
         };
         self.prompts.iter().any(is_known) || self.ways.iter().any(begins)
     }

@@ -225,12 +225,22 @@ impl Node {
         }
     }
 
+    /// Whether it is a text or white space.
+    pub(crate) fn is_text(&self) -> bool {
+        matches!(self, Node::Literal(_) | Node::Space(_))
+    }
+
+    /// The text that it is, if it is one.
+    pub(crate) fn as_literal(&self) -> Option<&str> {
+        match self {
+            Node::Literal(text) => Some(text),
+            _ => None,
+        }
+    }
+
     /// The first text among its parts that is no white space.
     pub(crate) fn first_literal(&self) -> Option<&str> {
-        self.parts().iter().find_map(|node| match node {
-            Node::Literal(text) => Some(text.as_str()),
-            _ => None,
-        })
+        self.parts().iter().find_map(Node::as_literal)
     }
 
     /// The nodes of a choice, or the node itself.

@@ -2,13 +2,13 @@
 
 use indexmap::IndexMap;
 
-use crate::format::{Entry, Format, Node, Slot};
+use crate::format::{ArgumentView, CallView, Entry, Format, Node, Slot};
 use crate::markers;
 use crate::markers::lexicon::unmarked;
 
 use super::automaton;
 use super::builder::class;
-use super::call::{is_argument, is_text, text_behind};
+use super::call::text_behind;
 use super::expr::{CharClass, Expr};
 use super::remainder;
 
@@ -30,7 +30,10 @@ pub(super) fn around_calls(format: &Format, calls: &Node) -> Vec<Expr> {
 }
 
 fn texts_around_calls(format: &Format, calls: &Node) -> Vec<String> {
-    let mut all = closers(calls);
+    let call = CallView::of(calls);
+    let mut all = call.as_ref().map(closers).unwrap_or_default();
+    let behind_arguments = call.map(|call| text_behind(call.close, None));
+    let behind_arguments = behind_arguments.unwrap_or_default();
     for text in opening_texts(calls) {
         // Each marker before the last may be missing, so what reads calls goes by any of them.
         let (lead, rest) = markers::split_last_marker(&text);
@@ -67,9 +70,9 @@ fn texts_around_calls(format: &Format, calls: &Node) -> Vec<String> {
             continue;
         };
         // What ends the turn may be missing.
-        closings.push(behind_arguments(calls) + &text_behind(&nodes[at + 1..], None));
-        let before = nodes[..at].iter().rev().take_while(|node| is_text(node));
-        let behind = nodes[at + 1..].iter().take_while(|node| is_text(node));
+        closings.push(behind_arguments.clone() + &text_behind(&nodes[at + 1..], None));
+        let before = nodes[..at].iter().rev().take_while(|node| node.is_text());
+        let behind = nodes[at + 1..].iter().take_while(|node| node.is_text());
         for node in before.chain(behind) {
             if let Node::Literal(text) = node {
                 all.extend(unlikely_parts(text));
@@ -82,42 +85,30 @@ fn texts_around_calls(format: &Format, calls: &Node) -> Vec<String> {
         closings.filter(|text| unlikely_parts(text).is_empty() && text.chars().count() > 1);
     all.extend(unclear.map(str::to_owned));
     // What stands around arguments as well shows nothing.
-    let within = texts_of_arguments(calls, false);
+    let within = texts_of_arguments(calls);
     all.retain(|text| !within.iter().any(|within| within.contains(text.as_str())));
     all
 }
 
 /// The texts that stand around arguments, each of which has its own.
-fn texts_of_arguments(node: &Node, is_argument: bool) -> Vec<&str> {
-    let nodes: Vec<&Node> = match node {
-        Node::Literal(text) if is_argument => return vec![text],
-        Node::Argument(inner) => return texts_of_arguments(inner, true),
-        Node::Sequence(nodes) | Node::Choice(nodes) => nodes.iter().collect(),
-        Node::Call(inner) | Node::Optional(inner) | Node::JsonString(inner, _) => vec![inner],
-        Node::Repetition(repetition) | Node::Array(repetition) => vec![&repetition.item],
-        Node::Object(entries, _) => entries.iter().map(|entry| &entry.value).collect(),
-        _ => Vec::new(),
-    };
-    let nodes = nodes.into_iter();
-    nodes
-        .flat_map(|node| texts_of_arguments(node, is_argument))
-        .collect()
+fn texts_of_arguments(calls: &Node) -> Vec<&str> {
+    let mut texts = Vec::new();
+    calls.visit(&mut |node| {
+        if let Node::Argument(ways) = node {
+            ways.visit(&mut |node| texts.extend(node.as_literal()));
+        }
+    });
+    texts
 }
 
 /// A text from its last marker on: what reads it may do without those before.
 pub(super) fn from_last(text: &str) -> &str {
-    let pieces: Vec<&str> = markers::pieces(text).collect();
-    let last = pieces.iter().rposition(|piece| markers::is_marker(piece));
-    let before = &pieces[..last.unwrap_or(0)];
-    &text[before.iter().map(|piece| piece.len()).sum()..]
+    markers::from_last_marker(text).unwrap_or(text)
 }
 
 /// What ends a turn, and the first marker of it, unless they are signs that may stand anywhere.
 fn turn_ends(end: &[Node]) -> impl Iterator<Item = String> {
-    let text = end.iter().find_map(|node| match node {
-        Node::Literal(text) => Some(text.trim()),
-        _ => None,
-    });
+    let text = end.iter().find_map(Node::as_literal).map(str::trim);
     let last = text.map(from_last);
     // What stands before the last marker may end a turn that goes on without that.
     let before = text.and_then(|text| text.strip_suffix(from_last(text)));
@@ -133,33 +124,28 @@ fn turn_ends(end: &[Node]) -> impl Iterator<Item = String> {
 
 /// What shows within an argument that it or its call ends, or that another one begins, although none of it is clear by
 /// itself.
-fn unclear_ends(node: &Node) -> Vec<Expr> {
-    let call = first_call(node).into_iter();
-    let arguments = call
-        .flat_map(|call| call.parts())
-        .filter_map(between_arguments);
-    arguments.chain(unclear_ends_of_calls(node)).collect()
+fn unclear_ends(calls: &Node) -> Vec<Expr> {
+    let call = CallView::of_each(calls);
+    let arguments = call.and_then(|call| between_arguments(call.body));
+    let ends = unclear_ends_of_calls(calls).into_iter();
+    arguments.into_iter().chain(ends).collect()
 }
 
 /// The same of calls alone.
-fn unclear_ends_of_calls(node: &Node) -> Vec<Expr> {
-    let repetition = match node {
-        Node::Sequence(nodes) => return nodes.iter().flat_map(unclear_ends_of_calls).collect(),
-        Node::Repetition(repetition) if !is_argument(&repetition.item) => repetition,
-        _ => return Vec::new(),
+fn unclear_ends_of_calls(calls: &Node) -> Vec<Expr> {
+    let Some(call) = CallView::of_each(calls) else {
+        return Vec::new();
     };
-    let mut all = unclear_ends_of_calls(&repetition.item);
-    if let Node::Call(call) = &repetition.item {
-        let call = call.usual();
-        let close = behind_arguments(call);
-        let close = close.trim();
-        // A close that is clear is kept out as a text, and needs no pattern.
-        if unlikely_parts(close).is_empty() {
-            all.extend(behind_bracket(close));
-            all.extend(between_calls(call, close, &repetition.separator));
+    let close = text_behind(call.close, None);
+    let close = close.trim();
+    // A close that is clear is kept out as a text, and needs no pattern.
+    match unlikely_parts(close).is_empty() {
+        true => {
+            let ends = behind_bracket(close).into_iter();
+            ends.chain(between_calls(&call, close)).collect()
         }
+        false => Vec::new(),
     }
-    all
 }
 
 /// What closes a call, behind the bracket that ends JSON: `}#` where `#` closes calls.
@@ -173,8 +159,8 @@ fn behind_bracket(close: &str) -> Option<Expr> {
 
 /// What closes a call, separates it from the next one and opens that: in `[one(), two()]` a bracket, a comma, a name and
 /// another bracket.
-fn between_calls(call: &Node, close: &str, separator: &Node) -> Option<Expr> {
-    let separator = text_behind(std::slice::from_ref(separator), None);
+fn between_calls(call: &CallView<'_>, close: &str) -> Option<Expr> {
+    let separator = text_behind(call.separator, None);
     let is_closed = !close.is_empty();
     let close = match close {
         // What ends arguments stands there then, or an object that is the call.
@@ -192,15 +178,19 @@ fn between_calls(call: &Node, close: &str, separator: &Node) -> Option<Expr> {
 /// What shows where no marker does that calls begin or end: what stands before the first of them or between two.
 pub(super) fn unclear_calls(format: &Format, calls: &Node) -> Vec<Expr> {
     let mut all = unclear_ends_of_calls(calls);
-    let Some(call) = first_call(calls) else {
+    let Some(call) = &CallView::of_each(calls) else {
         return all;
     };
-    all.extend(object_head(calls, call));
+    all.extend(object_head(call));
     for way in &format.ways {
         let nodes = way.node.parts();
         let at = nodes.iter().position(|node| *node == Node::Calls);
         let before = &nodes[..at.unwrap_or(0)];
-        let count = before.iter().rev().take_while(|node| is_text(node)).count();
+        let count = before
+            .iter()
+            .rev()
+            .take_while(|node| node.is_text())
+            .count();
         let text = text_behind(&before[before.len() - count..], None);
         let pieces: Vec<&str> = markers::pieces(&text).collect();
         let marker = pieces.iter().rposition(|piece| markers::is_marker(piece));
@@ -219,52 +209,38 @@ pub(super) fn unclear_calls(format: &Format, calls: &Node) -> Vec<Expr> {
 
 /// What begins a call that is an object where white space is all that stands between two of them: what reads the calls
 /// may do without it.
-fn object_head(calls: &Node, call: &Node) -> Option<Expr> {
-    let Node::Repetition(repetition) = calls else {
-        return None;
-    };
-    let separator = text_behind(std::slice::from_ref(&repetition.separator), None);
+fn object_head(call: &CallView<'_>) -> Option<Expr> {
+    let separator = text_behind(call.separator, None);
     // Behind calls, `So{"do": "read"` in an answer would be read as another call.
     let is_white = !separator.is_empty() && separator.trim().is_empty();
-    let key = first_key(call.parts().first()?).filter(|_| is_white)?;
+    let key = first_key(call.row.first()?).filter(|_| is_white)?;
     Some(Expr::sequence(["{".into(), Expr::Space, key]))
 }
 
-fn first_call(node: &Node) -> Option<&Node> {
-    match node {
-        Node::Call(call) => Some(call.usual()),
-        Node::Repetition(repetition) => first_call(&repetition.item),
-        Node::Sequence(nodes) => nodes.iter().find_map(first_call),
-        _ => None,
-    }
-}
-
 /// What a call begins with behind something, unless a part of it is clear by itself, or there is nothing.
-fn unclear_head(call: &Node, before: &Expr, is_closed: bool) -> Option<Expr> {
-    let nodes = call.parts();
-    let is_head = |node: &&Node| is_text(node) || matches!(node, Node::Slot(_));
-    let head: Vec<&Node> = nodes.iter().take_while(is_head).collect();
-    let mut texts = head.iter().filter_map(|node| node.first_literal());
+fn unclear_head(call: &CallView<'_>, before: &Expr, is_closed: bool) -> Option<Expr> {
+    let head = call.open;
+    let mut texts = head.iter().filter_map(Node::as_literal);
     if texts.any(|text| !unlikely_parts(text).is_empty()) {
         return None;
     }
     // A name does not hold the sign that it all begins with, which would have to be looked for from each such sign.
     let first = before.first_literal().and_then(|text| text.chars().next());
     let first = first.filter(|c| !c.is_alphanumeric());
-    let row = |behind| any_of_row(&head, behind, first);
-    match nodes.get(head.len()) {
-        Some(node @ Node::Object(..)) => {
+    let row = |behind| any_of_row(head, behind, first);
+    match call.body {
+        node @ Node::Object(..) => {
             // Any object begins with `{`: only its first key tells a call.
             let key = first_key(node)?;
             Some(Expr::sequence([row("{"), "{".into(), Expr::Space, key]))
         }
         _ if head.is_empty() => None,
         // Where a text closes calls, what reads them sees to it that arguments follow.
-        Some(Node::Arguments(_)) if is_closed => {
+        Node::Arguments(_) if is_closed => {
             Some(Expr::sequence([row("{"), Expr::Space, "{".into()]))
         }
         // Behind a sign, what reads the calls takes more than words for a name.
-        Some(Node::Arguments(_)) => Some(match last_sign(&head) {
+        Node::Arguments(_) => Some(match last_sign(head) {
             Some(sign) => {
                 let begin = any_of_row(&head[..head.len() - 1], "", first);
                 let letter = class(!CharClass::of(" \t\r\n{".chars().chain([sign])));
@@ -277,30 +253,25 @@ fn unclear_head(call: &Node, before: &Expr, is_closed: bool) -> Option<Expr> {
 }
 
 /// The sign right before the slot that ends a head.
-fn last_sign(head: &[&Node]) -> Option<char> {
+fn last_sign(head: &[Node]) -> Option<char> {
     let (Node::Slot(_), before) = head.split_last()? else {
         return None;
     };
-    let Node::Literal(text) = before.last()? else {
-        return None;
-    };
-    let sign = text.chars().last();
+    let sign = before.last()?.as_literal()?.chars().last();
     sign.filter(|c| !c.is_alphanumeric() && !c.is_whitespace())
 }
 
 /// What calls begin with, up to their arguments, where it begins with a text.
 pub(super) fn literal_head(calls: &Node) -> Option<Expr> {
-    let nodes = first_call(calls)?.parts();
-    let is_head = |node: &&Node| is_text(node) || matches!(node, Node::Slot(_));
-    let head: Vec<&Node> = nodes.iter().take_while(is_head).collect();
-    let row = match nodes.get(head.len()) {
-        Some(Node::Arguments(_)) => {
-            Expr::sequence([any_of_row(&head, "{", None), Expr::Space, "{".into()])
+    let CallView { open, body, .. } = CallView::of_each(calls)?;
+    let row = match body {
+        Node::Arguments(_) => {
+            Expr::sequence([any_of_row(open, "{", None), Expr::Space, "{".into()])
         }
-        _ => any_of_row(&head, "", None),
+        _ => any_of_row(open, "", None),
     };
     // Where a call begins with its name, `named_head` knows what it begins with.
-    matches!(head.first(), Some(Node::Literal(_))).then_some(row)
+    open.first()?.as_literal().map(|_| row)
 }
 
 /// What is left of these where a text has begun them: behind `[`, `x]` of `[x]`.
@@ -335,8 +306,8 @@ pub(super) fn none_of(heads: Vec<Expr>) -> Expr {
 /// What a text that is no call does not begin with, where nothing opens a call but its name: a name, and what shows behind
 /// it that arguments follow, as in `add⏎{`.
 pub(super) fn named_head(calls: &Node) -> Option<Expr> {
-    let (name, rest) = first_call(calls)?.parts().split_first()?;
-    let count = rest.iter().take_while(|node| is_text(node)).count();
+    let (name, rest) = CallView::of_each(calls)?.row.split_first()?;
+    let count = rest.iter().take_while(|node| node.is_text()).count();
     let text = text_behind(&rest[..count], None);
     let sign = text.trim().chars().next();
     let behind = match (rest.get(count), sign) {
@@ -366,10 +337,10 @@ pub(super) fn longer_head(named_head: &Expr, header: &str) -> Option<Expr> {
 
 /// What calls begin with where but a sign and a name open them, as in `@add{`.
 pub(super) fn signed_head(calls: &Node) -> Option<Expr> {
-    let call = first_call(calls)?;
+    let call = CallView::of_each(calls)?;
     // `mail me @home, or {not}` may be said, and `@home {}` is read as a call.
-    let is_signed = matches!(call.parts().first(), Some(Node::Literal(_)));
-    is_signed.then(|| unclear_head(call, &Expr::Empty, true))?
+    call.row.first()?.as_literal()?;
+    unclear_head(&call, &Expr::Empty, true)
 }
 
 /// The first key of an object, as it is written.
@@ -386,48 +357,36 @@ fn first_key(node: &Node) -> Option<Expr> {
 
 /// What closes an argument of any key and begins the next one, such as `</one><t`, where no marker closes them all.
 fn between_arguments(node: &Node) -> Option<Expr> {
-    let Node::Repetition(repetition) = node else {
+    let (Node::Repetition(repetition), [way]) = (node, node.argument_ways()?) else {
         return None;
     };
-    let Node::Argument(argument) = &repetition.item else {
-        return None;
-    };
-    let nodes = argument.parts();
-    let value = nodes
-        .iter()
-        .position(|node| matches!(node, Node::Value(_)))?;
-    let key = nodes
-        .iter()
-        .position(|node| *node == Node::Slot(Slot::Key))?;
-    let close: Vec<&Node> = nodes[value + 1..].iter().collect();
-    let text = text_behind(&nodes[value + 1..], None);
-    if key > value || text.trim().is_empty() || !unlikely_parts(&text).is_empty() {
+    let argument = ArgumentView::of(way)?;
+    let text = text_behind(argument.close, None);
+    if text.trim().is_empty() || !unlikely_parts(&text).is_empty() {
         return None;
     }
     // A key shows that another argument begins by what stands before it, or else behind it.
-    let head = match text_behind(&nodes[..key], None).trim().is_empty() {
-        true => &nodes[..value],
-        false => &nodes[..=key],
-    };
-    let head: Vec<&Node> = head.iter().collect();
+    let is_bare = text_behind(argument.open, None).trim().is_empty();
+    let behind_key = if is_bare { argument.between.len() } else { 0 };
+    let head = &way.parts()[..argument.open.len() + 1 + behind_key];
     let separator = text_behind(std::slice::from_ref(&repetition.separator), None);
     // What reads the arguments may do without the separator.
     Some(Expr::sequence([
-        any_of_row(&close, "", None),
+        any_of_row(argument.close, "", None),
         ignoring_space(&separator).optional(),
         Expr::Space,
-        any_of_row(&head, "", None),
+        any_of_row(head, "", None),
     ]))
 }
 
 /// Any text that a row of texts and slots may be, with this text behind it. Of a slot with nothing known behind it, the first letter
 /// is enough.
-fn any_of_row(nodes: &[&Node], behind: &str, not_in_names: Option<char>) -> Expr {
+fn any_of_row(nodes: &[Node], behind: &str, not_in_names: Option<char>) -> Expr {
     Expr::sequence(nodes.iter().enumerate().map(|(at, node)| match node {
         Node::Literal(text) | Node::Space(text) => ignoring_space(text),
         _ if at + 1 == nodes.len() && behind.is_empty() => class(word()),
         _ => {
-            let sign = |at: usize| nodes.get(at).and_then(|node| node.first_literal());
+            let sign = |at: usize| nodes.get(at).and_then(Node::as_literal);
             let next = sign(at + 1).or(Some(behind));
             let next = next.and_then(|text| text.trim().chars().next());
             let before = at.checked_sub(1).and_then(sign);
@@ -460,9 +419,8 @@ fn ignoring_space(text: &str) -> Expr {
 /// The first marker of a row of nodes that begins with a literal. Where that begins with words or signs, such as
 /// those of `/think`, they are one together: each by itself may stand in any text.
 pub(super) fn first_marker(nodes: &[Node]) -> Option<String> {
-    let Node::Literal(text) = nodes.iter().find(|node| !matches!(node, Node::Space(_)))? else {
-        return None;
-    };
+    let first = nodes.iter().find(|node| !matches!(node, Node::Space(_)))?;
+    let text = first.as_literal()?;
     let pieces: Vec<&str> = markers::pieces(text).collect();
     let words = pieces.iter().take_while(|piece| !markers::is_marker(piece));
     let count = words.count();
@@ -474,64 +432,20 @@ pub(super) fn first_marker(nodes: &[Node]) -> Option<String> {
 }
 
 /// What ends calls, if it is clear that it does.
-fn closers(node: &Node) -> Vec<String> {
-    match node {
-        Node::Sequence(nodes) => {
-            let has_arguments = |node: &Node| !is_text(node) && !matches!(node, Node::Slot(_));
-            let Some(at) = nodes.iter().rposition(has_arguments) else {
-                return Vec::new();
-            };
-            let behind = nodes[at + 1..].iter().filter_map(|node| match node {
-                Node::Literal(text) => {
-                    // Of `</args></call>`, the first marker alone may close the call.
-                    let first = unlikely_parts(markers::split_close(text).0);
-                    Some([unlikely_parts(text), first].concat())
-                }
-                _ => None,
-            });
-            closers(&nodes[at])
-                .into_iter()
-                .chain(behind.flatten())
-                .collect()
-        }
-        Node::Call(inner) => closers(inner.usual()),
-        Node::Repetition(repetition) if !is_argument(&repetition.item) => {
-            let mut all = closers(&repetition.item);
-            all.extend(closers_of_separator(&repetition.separator));
-            all
-        }
-        _ => Vec::new(),
-    }
-}
-
-/// What stands right behind the arguments of the last call, as far as it is known.
-fn behind_arguments(node: &Node) -> String {
-    match node {
-        Node::Call(inner) => behind_arguments(inner.usual()),
-        Node::Sequence(nodes) => {
-            let has_arguments = |node: &Node| !is_text(node) && !matches!(node, Node::Slot(_));
-            match nodes.iter().rposition(has_arguments) {
-                Some(at) => behind_arguments(&nodes[at]) + &text_behind(&nodes[at + 1..], None),
-                None => String::new(),
-            }
-        }
-        Node::Repetition(repetition) if !is_argument(&repetition.item) => {
-            behind_arguments(&repetition.item)
-        }
-        _ => String::new(),
-    }
-}
-
-fn closers_of_separator(node: &Node) -> Vec<String> {
-    match node {
+fn closers(call: &CallView<'_>) -> Vec<String> {
+    let behind = call.close.iter().filter_map(Node::as_literal);
+    let behind = behind.flat_map(|text| {
+        // Of `</args></call>`, the first marker alone may close the call.
+        let first = unlikely_parts(markers::split_close(text).0);
+        [unlikely_parts(text), first].concat()
+    });
+    let between = call.separator.iter().filter_map(Node::as_literal);
+    let between = between.flat_map(|text| {
         // Each of its markers shows that another call begins.
-        Node::Literal(text) => {
-            let markers = markers::markers(text).map(str::to_owned);
-            unlikely_parts(text).into_iter().chain(markers).collect()
-        }
-        Node::Sequence(nodes) => nodes.iter().flat_map(closers_of_separator).collect(),
-        _ => Vec::new(),
-    }
+        let markers = markers::markers(text).map(str::to_owned);
+        unlikely_parts(text).into_iter().chain(markers)
+    });
+    behind.chain(between).collect()
 }
 
 /// The markers of a text that has nothing else, or the text as one, unless it could as well be prose or JSON.
@@ -553,25 +467,12 @@ pub(super) fn unlikely_openers(node: &Node) -> Vec<String> {
     all
 }
 
-/// The texts with which a call begins.
-fn opening_texts(node: &Node) -> Vec<String> {
-    let first = opener(node).into_iter();
-    first.chain(texts_before_slots(node)).collect()
-}
-
-/// The texts of a node before anything varies.
-fn texts_before_slots(node: &Node) -> Vec<String> {
-    match node {
-        Node::Sequence(nodes) => {
-            let count = nodes.iter().take_while(|node| is_text(node)).count();
-            let first = nodes.iter().take(count + 1);
-            first.flat_map(texts_before_slots).collect()
-        }
-        Node::Call(inner) => texts_before_slots(inner.usual()),
-        Node::Repetition(repetition) => texts_before_slots(&repetition.item),
-        Node::Literal(text) => vec![text.clone()],
-        _ => Vec::new(),
-    }
+/// The texts with which a call begins before anything varies.
+fn opening_texts(calls: &Node) -> Vec<String> {
+    let open = CallView::of(calls).map_or(&[][..], |call| call.open);
+    let texts = open.iter().take_while(|node| node.is_text());
+    let texts = texts.filter_map(Node::as_literal).map(str::to_owned);
+    opener(calls).into_iter().chain(texts).collect()
 }
 
 /// The text that a node begins with before anything varies; nothing if it varies from the start.
@@ -607,7 +508,6 @@ pub(super) fn opener(node: &Node) -> Option<String> {
 mod tests {
     use super::super::takes;
     use super::*;
-    use crate::format::Repetition;
 
     const PYTHON: &str = "NAME(«KEY=QUOTED·, »)";
 
@@ -708,7 +608,8 @@ mod tests {
             ("<c=NAME>«<k=KEY>RAW</k>»</c>", "", vec!["</c>"]),
             (PYTHON, ", ", vec![]),
         ] {
-            let mut found = closers(&Node::calls(call, separator));
+            let calls = Node::calls(call, separator);
+            let mut found = closers(&CallView::of(&calls).expect("it has a body"));
             markers::dedup(&mut found);
             assert_eq!(found, expected, "{call}");
         }
@@ -861,8 +762,7 @@ mod tests {
             ("<call>OBJECT</call>", "\n", false),
         ] {
             let calls = Node::calls(call, separator);
-            let call = first_call(&calls).expect("there is a call");
-            let found = object_head(&calls, call);
+            let found = object_head(&CallView::of(&calls).expect("it has a body"));
             assert_eq!(found.is_some(), expected, "{separator:?}");
             if let Some(head) = found {
                 assert!(takes(&head, "{ \"name\"") && !takes(&head, "{\"at\""));
@@ -873,11 +773,6 @@ mod tests {
     #[test]
     fn texts_around_arguments_show_nothing() {
         let call = Node::calls("<c=NAME>«<k=KEY>RAW</c>»</c>", "");
-        assert_eq!(texts_of_arguments(&call, false), ["<k=", ">", "</c>"]);
-        let Node::Repetition(repetition) = &call else {
-            panic!("calls repeat");
-        };
-        let Repetition { item, .. } = &**repetition;
-        assert_eq!(behind_arguments(item), "</c>");
+        assert_eq!(texts_of_arguments(&call), ["<k=", ">", "</c>"]);
     }
 }

@@ -3,8 +3,9 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::analysis::text_with_slots;
-use crate::format::{Dialect, Entry, Node, Repetition, Slot, ValueForm, ValueType, ValueWriting};
+use crate::format::{
+    CallView, Dialect, Entry, Node, Repetition, Row, Slot, ValueForm, ValueType, ValueWriting,
+};
 use crate::markers;
 use crate::value::{Object, Value};
 
@@ -151,7 +152,7 @@ impl<'a> CallRules<'a> {
             Node::Repetition(repetition) => {
                 // As the model writes it: nothing but it may tell two calls from each other.
                 let separator = match &repetition.separator {
-                    Node::Sequence(nodes) if nodes.iter().all(is_text) => {
+                    Node::Sequence(nodes) if nodes.iter().all(Node::is_text) => {
                         text_behind(nodes, None).into()
                     }
                     separator => texts(separator),
@@ -217,19 +218,11 @@ impl<'a> CallRules<'a> {
 }
 
 /// What stands behind the name where calls begin with it.
-fn text_behind_name(node: &Node) -> Option<String> {
-    match node {
-        Node::Call(inner) => text_behind_name(inner.usual()),
-        Node::Repetition(repetition) => text_behind_name(&repetition.item),
-        Node::Sequence(nodes) => {
-            let at = nodes
-                .iter()
-                .position(|node| *node == Node::Slot(Slot::Name))?;
-            match nodes.get(at + 1)? {
-                Node::Literal(text) | Node::Space(text) => Some(text.clone()),
-                _ => None,
-            }
-        }
+fn text_behind_name(calls: &Node) -> Option<String> {
+    let mut row = CallView::of(calls)?.row.iter();
+    row.find(|node| **node == Node::Slot(Slot::Name))?;
+    match row.next()? {
+        Node::Literal(text) | Node::Space(text) => Some(text.clone()),
         _ => None,
     }
 }
@@ -890,7 +883,7 @@ fn is_told_by(nodes: &[Node], at: usize) -> bool {
         // `<calls>\n<call>` may be one marker for what reads it.
         (Some(Node::Literal(_)), Some(Node::Literal(_))) => {
             let mut before = nodes[..at].iter();
-            before.all(is_text)
+            before.all(Node::is_text)
         }
         // Where there are no arguments, a word is told from a name by nothing else.
         (_, Some(Node::Literal(text))) => {
@@ -965,22 +958,11 @@ fn is_closed_like_arguments(call: &Node) -> bool {
     let Some(at) = nodes.iter().position(is_arguments) else {
         return false;
     };
-    let Node::Repetition(arguments) = &nodes[at] else {
-        return false;
-    };
-    let close = |nodes: &[Node]| {
-        let text = text_with_slots(nodes);
-        text.trim().replace(markers::is_slot, "*")
-    };
+    let close = |nodes: &[Node]| Row::of(nodes).trim().replace(markers::is_slot, "*");
     let own = close(&nodes[at + 1..]);
-    let Node::Argument(ways) = &arguments.item else {
-        return false;
-    };
-    let mut ways = ways.alternatives().iter().map(Node::parts);
-    ways.any(|way| {
-        let value = way.iter().position(|node| matches!(node, Node::Value(_)));
-        value.is_some_and(|at| !own.is_empty() && close(&way[at + 1..]) == own)
-    })
+    let mut ways = nodes[at].argument_ways().into_iter().flatten();
+    let is_alike = |way: &Node| close(behind_value(way)) == own;
+    !own.is_empty() && ways.any(is_alike)
 }
 
 /// Arguments whose white space at their ends is as it is written.
@@ -1008,12 +990,8 @@ fn with_exact_ends(arguments: &Repetition) -> Repetition {
     }
 }
 
-pub(super) fn is_text(node: &Node) -> bool {
-    matches!(node, Node::Literal(_) | Node::Space(_))
-}
-
 fn is_arguments(node: &Node) -> bool {
-    matches!(node, Node::Repetition(repetition) if is_argument(&repetition.item))
+    node.argument_ways().is_some()
 }
 
 pub(super) fn is_argument(node: &Node) -> bool {
@@ -1029,7 +1007,7 @@ pub(super) fn text_behind(nodes: &[Node], key: Option<&str>) -> String {
             (Node::Sequence(inner), _) => {
                 let more = text_behind(inner, key);
                 text.push_str(&more);
-                if !inner.iter().all(is_text) {
+                if !inner.iter().all(Node::is_text) {
                     break;
                 }
             }
@@ -1043,7 +1021,7 @@ pub(super) fn text_behind(nodes: &[Node], key: Option<&str>) -> String {
 /// The texts that may stand right behind something: what begins an argument as well, and what follows where there is none.
 fn texts_behind(nodes: &[Node]) -> Vec<String> {
     let text = text_behind(nodes, None);
-    let at = nodes.iter().position(|node| !is_text(node));
+    let at = nodes.iter().position(|node| !node.is_text());
     let arguments = at.and_then(|at| Some((at, nodes.get(at)?)));
     let Some((at, Node::Repetition(arguments))) = arguments else {
         return vec![text];
@@ -1054,7 +1032,7 @@ fn texts_behind(nodes: &[Node]) -> Vec<String> {
 
 /// The text that ends a row of nodes, as far as it is known.
 fn text_before(nodes: &[Node]) -> String {
-    let count = nodes.iter().rev().take_while(|node| is_text(node)).count();
+    let count = nodes.iter().rev().take_while(|node| node.is_text()).count();
     text_behind(&nodes[nodes.len() - count..], None)
 }
 
@@ -1092,41 +1070,34 @@ fn without_trail(text: &str) -> &str {
 
 /// What an argument begins with.
 fn first_text(node: &Node) -> String {
-    match node {
-        Node::Argument(inner) => first_text(inner),
-        Node::Choice(all) => all.first().map(first_text).unwrap_or_default(),
-        Node::Sequence(nodes) => text_behind(nodes, None),
-        other => text_behind(std::slice::from_ref(other), None),
-    }
+    text_behind(usual_way(node).parts(), None)
 }
 
 /// What stands behind the value of an argument.
 fn first_text_behind_value(node: &Node) -> String {
+    text_behind(behind_value(usual_way(node)), None)
+}
+
+/// The first of the ways in which an argument is written.
+fn usual_way(node: &Node) -> &Node {
     match node {
-        Node::Argument(inner) => first_text_behind_value(inner),
-        Node::Choice(all) => all.first().map(first_text_behind_value).unwrap_or_default(),
-        Node::Sequence(nodes) => {
-            let at = nodes.iter().position(|node| matches!(node, Node::Value(_)));
-            at.map_or_else(String::new, |at| text_behind(&nodes[at + 1..], None))
-        }
-        _ => String::new(),
+        Node::Argument(ways) => ways.usual(),
+        way => way.usual(),
     }
+}
+
+/// The nodes of an argument behind its value.
+fn behind_value(way: &Node) -> &[Node] {
+    let mut row = way.parts().iter();
+    row.find(|node| matches!(node, Node::Value(_)));
+    row.as_slice()
 }
 
 /// Whether calls end with an argument, and this with a text that is written as it is.
 pub(super) fn ends_with_argument(calls: &Node) -> bool {
-    match calls {
-        Node::Call(inner) => ends_with_argument(inner.usual()),
-        Node::Sequence(nodes) => nodes.last().is_some_and(ends_with_argument),
-        Node::Repetition(repetition) => match &repetition.item {
-            Node::Argument(ways) => {
-                let mut ways = ways.alternatives().iter();
-                ways.any(|way| ends_with_text(way.parts()))
-            }
-            call => ends_with_argument(call),
-        },
-        _ => false,
-    }
+    let last = CallView::of(calls).and_then(|call| call.row.last()?.argument_ways());
+    let mut ways = last.into_iter().flatten();
+    ways.any(|way| ends_with_text(way.parts()))
 }
 
 /// Whether an argument ends with a text that is written as it is, so that only what begins the next ends it.
@@ -1136,15 +1107,12 @@ fn ends_with_text(nodes: &[Node]) -> bool {
 }
 
 fn names_key_twice(node: &Node) -> bool {
-    match node {
-        Node::Argument(inner) => names_key_twice(inner),
-        Node::Choice(all) => all.iter().any(names_key_twice),
-        Node::Sequence(nodes) => {
-            let is_key = |node: &&Node| **node == Node::Slot(Slot::Key);
-            nodes.iter().filter(is_key).count() > 1
-        }
-        _ => false,
-    }
+    let Node::Argument(ways) = node else {
+        return false;
+    };
+    let is_key = |node: &&Node| **node == Node::Slot(Slot::Key);
+    let mut ways = ways.alternatives().iter().map(Node::parts);
+    ways.any(|way| way.iter().filter(is_key).count() > 1)
 }
 
 /// The end of a text in quotes before what follows. White space that begins it may be missing, or be other than it is written.

@@ -553,8 +553,8 @@ impl Turn<'_> {
         let texts = ways.filter_map(|way| {
             let nodes = way.node.parts();
             let at = nodes.iter().position(|node| *node == Node::Calls)?;
-            let is_text = |node: &&Node| matches!(node, Node::Literal(_) | Node::Space(_));
-            let count = nodes[..at].iter().rev().take_while(is_text).count();
+            let texts = nodes[..at].iter().rev().take_while(|node| node.is_text());
+            let count = texts.count();
             Some(nodes[at - count..at].to_vec())
         });
         // Some ways have more before the calls, such as what closes a text.

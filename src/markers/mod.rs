@@ -380,6 +380,23 @@ pub(crate) fn split_last_marker(text: &str) -> (&str, &str) {
     text.split_at(lead.iter().map(|piece| piece.len()).sum())
 }
 
+/// A text from its last marker on.
+pub(crate) fn from_last_marker(text: &str) -> Option<&str> {
+    let pieces: Vec<&str> = pieces(text).collect();
+    let last = pieces.iter().rposition(|piece| is_marker(piece))?;
+    let length: usize = pieces[last..].iter().map(|piece| piece.len()).sum();
+    Some(&text[text.len() - length..])
+}
+
+/// The pieces of a text that are no white space, each with the place where it ends.
+pub(crate) fn solid_pieces(text: &str) -> impl Iterator<Item = (&str, usize)> {
+    let ends = pieces(text).scan(0, |at, piece| {
+        *at += piece.len();
+        Some((piece, *at))
+    });
+    ends.filter(|(piece, _)| !piece.trim().is_empty())
+}
+
 /// What is left of a text behind the marker that it begins with, if it has others: what reads it may do without the first.
 pub(crate) fn without_first(text: &str) -> Option<&str> {
     let text = text.trim_start();

@@ -1,11 +1,10 @@
 //! Arguments that are not an object of JSON: those between markers, and those of a Python call.
 
-use crate::analysis::{CallParts, SingleArguments, slot_sequence};
+use crate::analysis::{CallParts, SingleArguments};
 use crate::derive::regex::{any_of, char_between, exact, ignoring_space};
-use crate::format::{Node, ValueType, ValueWriting};
+use crate::format::{Node, Row, ValueType, ValueWriting};
 use crate::markers::{
-    self, KEY_SLOT, begins_with_rare_sign, closing_bracket, is_slot, is_word, same_end, same_start,
-    unlikely_in_prose,
+    self, begins_with_rare_sign, closing_bracket, is_word, same_end, same_start, unlikely_in_prose,
 };
 use crate::value::{Object, Value};
 
@@ -43,7 +42,7 @@ impl Drafter<'_> {
         let key = whole_key(tagged, &key);
         let open = before_key(tagged);
         // No key begins as a closing tag does.
-        let is_tag = tagged.close().contains(KEY_SLOT) && open.ends_with(['<', '[']);
+        let is_tag = tagged.close_names_key() && open.ends_with(['<', '[']);
         let no_slash = if is_tag { "(?!/)" } else { "" };
         let pattern = format!("{open}(?P<key>{no_slash}{key}){between}{value}");
         match nested {
@@ -115,11 +114,10 @@ impl Drafter<'_> {
     /// One parser reads all values, and to it `7` is a number. So a text is captured with what stands around
     /// it, which is what the parser knows texts by. `None` if nothing clear stands there.
     fn tagged_with_lists(&self, tagged: &SingleArguments<'_>) -> Option<Object> {
-        let is_one_way = tagged.opens.len() == 1 && tagged.closes.len() == 1;
-        if !has_python_lists(tagged) || self.options.guess_types || !is_one_way {
+        if !has_python_lists(tagged) || self.options.guess_types {
             return None;
         }
-        let ([between], close) = (tagged.between.as_slice(), tagged.close()) else {
+        let ([_], [between], [close]) = (&*tagged.opens, &*tagged.between, &*tagged.closes) else {
             return None;
         };
         let marker = between.trim_end();
@@ -129,7 +127,7 @@ impl Drafter<'_> {
         };
         let (space, after) = (&between[marker.len()..], close.trim());
         let is_clear = unlikely_in_prose(after) && !after.contains(char::is_whitespace);
-        if before.is_empty() || !is_clear || close.contains(is_slot) {
+        if before.is_empty() || !is_clear || close.has_slots() {
             return None;
         }
         let befores = [format!("{before}{space}"), before.to_owned()];
@@ -293,10 +291,8 @@ fn values_in_quotes(tagged: &SingleArguments<'_>, (open, close): (&str, &str)) -
 
 /// What stands behind the last argument of a call.
 fn behind_arguments<'a>(calls: &'a CallParts<'_>) -> &'a str {
-    let mut texts = [&calls.close, &calls.section_close, &calls.separator].into_iter();
-    texts
-        .find(|text| !text.is_empty())
-        .map_or("", String::as_str)
+    let mut texts = [&calls.close, calls.section_close.as_str(), &calls.separator].into_iter();
+    texts.find(|text| !text.is_empty()).unwrap_or_default()
 }
 
 /// A value with what closes it.
@@ -311,7 +307,7 @@ fn closed_value(tagged: &SingleArguments<'_>, key: &str, between: &str) -> Strin
     };
     let open = opening(tagged);
     let is_clear = unlikely_in_prose(tagged.close());
-    let ahead = match (tagged.close().contains(KEY_SLOT), is_clear) {
+    let ahead = match (tagged.close_names_key(), is_clear) {
         // In `<at><ul><li>a</li></ul></at>`, only the last closer has another key or the end behind it.
         (true, _) => {
             // No key begins as a closing tag does.
@@ -366,18 +362,18 @@ fn begins_unambiguously(text: &str) -> bool {
 
 /// What a key consists of.
 pub(super) fn key_class(tagged: &SingleArguments<'_>) -> String {
-    let between = tagged.between.first().map_or("", String::as_str);
+    let between = tagged.first_between();
     match between.chars().next() {
         // Between quotes a key may have white space in it.
         Some(quote @ ('"' | '\'')) => format!("[^{quote}]"),
         // Nor is a sign that closes a value: it is that of the argument before.
         _ => {
-            let close = tagged.close().split(is_slot).next();
+            let close = tagged.closes.first().map(Row::first_text);
             let close = close.filter(|close| !unlikely_in_prose(close));
             let close = close.unwrap_or_default().trim_start();
             // Where the key stands in what closes its value, none begins with another marker: the
             // text `::</tr` before `::</city>` is no marker `::</tr::</city>`.
-            let open = match tagged.close().contains(KEY_SLOT) {
+            let open = match tagged.close_names_key() {
                 true => tagged
                     .open()
                     .trim_end_matches(|c| closing_bracket(c).is_none()),
@@ -392,10 +388,10 @@ pub(super) fn key_class(tagged: &SingleArguments<'_>) -> String {
 
 /// The expression for a key: with blanks in it where what stands behind one is clear, and no element's name.
 pub(super) fn whole_key(tagged: &SingleArguments<'_>, class: &str) -> String {
-    let between = tagged.between.first().map_or("", String::as_str);
+    let between = tagged.first_between();
     // In `<arg due date>` the sign ends the key; in `due date: 7` the first word might end a value.
     let is_clear = between.starts_with('>') || unlikely_in_prose(between);
-    let is_element = tagged.close().contains(KEY_SLOT);
+    let is_element = tagged.close_names_key();
     // Between quotes the class has blanks.
     let takes_blanks = between.starts_with(|c: char| c.is_whitespace() || "\"'".contains(c));
     match is_clear && !takes_blanks && !is_element {
@@ -451,7 +447,7 @@ fn json_or_text(quotes: &[[String; 2]]) -> Object {
 }
 
 /// One of several texts, of which only the middle differs.
-fn variants(texts: &[String]) -> String {
+fn variants(texts: &[Row]) -> String {
     let [first, others @ ..] = texts else {
         return String::new();
     };
@@ -504,18 +500,21 @@ fn before_value(text: &str) -> String {
 }
 
 /// What stands after a value. White space before a marker is not the value's.
-fn after_value(close: &str, key: &str) -> String {
-    let close = slot_sequence(close);
-    let parts = close.iter().enumerate().map(|(at, part)| match part {
-        Node::Literal(text) if at == 0 => {
-            let text = text.trim_end();
-            let marker = text.trim_start();
-            let space = &text[..text.len() - marker.len()];
-            format!("{}{}", optional(space), ignoring_space(marker))
-        }
-        Node::Literal(text) => ignoring_space(text.trim_end()),
-        _ => format!("{key}+"),
-    });
+fn after_value(close: &Row, key: &str) -> String {
+    let parts = close
+        .nodes()
+        .iter()
+        .enumerate()
+        .map(|(at, part)| match part {
+            Node::Literal(text) if at == 0 => {
+                let text = text.trim_end();
+                let marker = text.trim_start();
+                let space = &text[..text.len() - marker.len()];
+                format!("{}{}", optional(space), ignoring_space(marker))
+            }
+            Node::Literal(text) => ignoring_space(text.trim_end()),
+            _ => format!("{key}+"),
+        });
     parts.collect()
 }
 
@@ -694,9 +693,9 @@ mod tests {
             (" = ", r"\s*= ?", " ?="),
         ] {
             assert_eq!(before_value(text), before, "{text:?}");
-            assert_eq!(after_value(text, r"[^\s>]"), after, "{text:?}");
+            assert_eq!(after_value(&text.into(), r"[^\s>]"), after, "{text:?}");
         }
-        let element = format!("</{KEY_SLOT}>\n");
+        let element = Row::of(Node::row("</KEY>\n").parts());
         assert_eq!(after_value(&element, r"[^\s>]"), r"</[^\s>]+>");
     }
 
@@ -717,7 +716,7 @@ mod tests {
             ),
             (vec![": '", ": "], r":\s*(?:'|)"),
         ] {
-            let texts: Vec<String> = texts.into_iter().map(str::to_owned).collect();
+            let texts: Vec<Row> = texts.into_iter().map(Row::from).collect();
             assert_eq!(variants(&texts), expected, "{texts:?}");
         }
     }

@@ -2,7 +2,8 @@
 
 use crate::analysis::{CallKeys, CallParts};
 use crate::derive::regex::{char_between, exact, ignoring_space};
-use crate::markers::{self, NAME_SLOT, dedup, is_slot, reads_like_prose, unlikely_in_prose};
+use crate::format::{Row, Slot};
+use crate::markers::{self, dedup, reads_like_prose, unlikely_in_prose};
 
 /// What stands before a marker that is only mentioned.
 // As in `the <call> tag`, `"<call>"` and `(<call>)`.
@@ -28,7 +29,7 @@ pub(super) fn call_openers(calls: &CallParts<'_>) -> Vec<String> {
 /// The text that opens a call, cut into the markers that may be left out, and the rest.
 pub(super) fn split_last_marker<'a>(calls: &'a CallParts<'_>) -> (&'a str, &'a str) {
     let text = calls.first_text();
-    if !calls.open.contains(is_slot) {
+    if !calls.open.has_slots() {
         return ("", text);
     }
     match markers::split_last_marker(text) {
@@ -46,38 +47,34 @@ pub(super) fn is_line_of_words(text: &str) -> bool {
 
 /// What opens a call, if it is the same text for all, and not such as stands in prose as well.
 pub(super) fn literal_open(calls: &CallParts<'_>) -> Option<String> {
-    let text = calls.open.as_str();
-    let is_marker = unlikely_in_prose(text) && !reads_like_prose(text) && !text.contains(is_slot);
+    let text = &*calls.open;
+    let is_marker = unlikely_in_prose(text) && !reads_like_prose(text) && !calls.open.has_slots();
     // Words have to have JSON behind them, which no literal can ask for.
     (is_marker && json_behind_words(calls).is_none()).then(|| text.trim().to_owned())
 }
 
 /// What opens a call up to the sign that ends its tag, as `<call name="NAME"`, if it is such a tag.
-pub(in crate::derive) fn unclosed_tag<'a>(calls: &'a CallParts<'_>) -> Option<&'a str> {
+pub(in crate::derive) fn unclosed_tag(calls: &CallParts<'_>) -> Option<Row> {
     let open = calls.open.trim_end().strip_suffix('>')?;
-    let (_, rest) = open.rsplit_once(is_slot)?;
+    let open = calls.open.without_end(calls.open.len() - open.len());
+    let rest = open.last_text()?;
     let is_end = !rest.is_empty() && !rest.contains(['<', '>']);
     let first = calls.first_text();
     let is_begun = first.rfind('<') > first.rfind('>');
-    (is_end && is_begun && open.contains(NAME_SLOT)).then_some(open)
+    (is_end && is_begun && open.has(Slot::Name)).then_some(open)
 }
 
 /// Whether the name of a call stands behind its arguments.
 pub(super) fn is_named_behind(calls: &CallParts<'_>) -> bool {
-    !calls.is_array() && calls.keys().is_none() && !calls.open.contains(NAME_SLOT)
+    !calls.is_array() && calls.keys().is_none() && !calls.open.has(Slot::Name)
 }
 
 /// What stands before a name, cut where the last marker ends: what follows it is the id's.
 pub(super) fn split_at_id(text: &str) -> (&str, &str) {
     let pieces: Vec<&str> = markers::pieces(text).collect();
-    let own = |piece: &&str| !markers::is_marker(piece) && !piece.trim().is_empty();
-    let count = pieces.iter().rev().take_while(|piece| own(piece)).count();
-    let length: usize = pieces
-        .iter()
-        .rev()
-        .take(count)
-        .map(|piece| piece.len())
-        .sum();
+    let own = |piece: &&&str| !markers::is_marker(piece) && !piece.trim().is_empty();
+    let own = pieces.iter().rev().take_while(own);
+    let length: usize = own.map(|piece| piece.len()).sum();
     text.split_at(text.len() - length)
 }
 
@@ -93,12 +90,7 @@ pub(super) fn between_calls(calls: &CallParts<'_>) -> String {
 
 /// Whether what opens a call can't be taken for anything else.
 pub(super) fn opens_unambiguously(calls: &CallParts<'_>) -> bool {
-    literals(calls).any(unlikely_in_prose)
-}
-
-/// The texts that open a call, around its slots.
-fn literals<'a>(calls: &'a CallParts<'_>) -> impl Iterator<Item = &'a str> {
-    calls.open.split(is_slot).filter(|text| !text.is_empty())
+    calls.open.texts().any(unlikely_in_prose)
 }
 
 /// How a list of calls in JSON begins: with a call, or it has none.
@@ -107,7 +99,7 @@ pub(super) const JSON_LIST_START: &str = "\\[\\s*[\\{\\]]";
 /// Words that open calls do so where JSON follows them: `toolbox[…]` is a call, and `toolbox.open()` is none.
 /// The expression for how it begins, if nothing but words, and perhaps a name, opens a call.
 pub(super) fn json_behind_words(calls: &CallParts<'_>) -> Option<&'static str> {
-    let texts = || literals(calls);
+    let texts = || calls.open.texts();
     let is_control = |c: char| c.is_ascii_control() && !c.is_whitespace();
     let is_words =
         |text: &str| markers::markers(text).next().is_none() && !text.contains(is_control);
@@ -167,7 +159,7 @@ pub(super) fn json_call_start(calls: &CallParts<'_>, keys: &CallKeys<'_>) -> Str
 /// as in `max(1, 2), min(3, 4)`, and mostly without keys.
 pub(super) fn python_argument(calls: &CallParts<'_>) -> Option<String> {
     let arguments = calls.single_arguments()?;
-    let between = arguments.between.first()?.trim();
+    let between = arguments.first_between().trim();
     let is_keyed = arguments.in_python && !between.is_empty();
     is_keyed.then(|| {
         format!(
@@ -247,10 +239,8 @@ mod tests {
             ("<call>NAME ARGUMENTS</call>", None),
             (r#"<call id="ID">ARGUMENTS<by>NAME</by>"#, None),
         ] {
-            let found = of(["", call, "", ""], |calls| {
-                unclosed_tag(calls).map(str::to_owned)
-            });
-            let found = found.map(|tag| tag.replace(NAME_SLOT, "NAME"));
+            let found = of(["", call, "", ""], unclosed_tag);
+            let found = found.map(|tag| tag.replace(markers::NAME_SLOT, "NAME"));
             assert_eq!(found.as_deref(), expected, "{call}");
         }
     }

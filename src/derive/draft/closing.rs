@@ -48,7 +48,10 @@ impl Drafter<'_> {
         closers.extend(self.markers_between(calls));
         // Models put a blank before the end of such a tag: `<call name="read" />`.
         if let Some(tag) = unclosed_tag(calls).filter(|_| self.chosen(Choice::TagClosesItself)) {
-            ahead.push(format!("(?<={})\\s*/>\\s*", self.slots_pattern(tag, false)));
+            ahead.push(format!(
+                "(?<={})\\s*/>\\s*",
+                self.slots_pattern(&tag, false)
+            ));
         }
         self.closers(&closers, ahead)
     }
@@ -66,9 +69,8 @@ impl Drafter<'_> {
         let arguments = calls.single_arguments()?;
         calls.closes_behind_argument().then_some(())?;
         let close = markers::markers_or_whole(calls.close.trim()).join(" ");
-        let mut ends: Vec<String> = arguments.closes.clone();
-        markers::dedup(&mut ends);
-        let ends = ends.iter().map(|end| ignoring_space(end.trim()));
+        let ends = arguments.closes.iter().filter(|end| !end.is_empty());
+        let ends = ends.map(|end| ignoring_space(end.trim()));
         let (head, rest) = calls.open.split_at(calls.first_text().len());
         // Of what opens a call, the beginning is enough where nothing in it looks like what closes one.
         let sign = unmarked(&close).chars().next();
@@ -112,7 +114,7 @@ impl Drafter<'_> {
         // `</see>` of a call and `</at>` of an argument are alike: either names what it closes.
         let any = |text: &str| text.replace(markers::is_slot, "*");
         let is_alike = |call: &str, argument: &str| any(call.trim()) == any(argument.trim());
-        let (text, argument) = (&calls.close, arguments.close());
+        let (text, argument) = (&*calls.close, arguments.close());
         let close = text.trim();
         if !unlikely_in_prose(close) || !is_alike(close, argument) {
             return None;
@@ -124,10 +126,9 @@ impl Drafter<'_> {
         let (close, argument) = (ignoring_space(close), ignoring_space(argument.trim()));
         // In one line, only what stands before it tells which of them it is; on a line of its own, its indent does.
         if space.is_empty() {
-            let key =
-                |between: &String| format!("{}{}{between}", arguments.open(), markers::KEY_SLOT);
-            let mut keys = arguments.between.iter().map(key);
-            let ahead = match keys.any(|key| is_alike(&calls.open, &key)) {
+            let mut keys = arguments.between.iter();
+            let key = |between: &str| [arguments.open(), "*", between].concat();
+            let ahead = match keys.any(|between| is_alike(&calls.open, &key(between))) {
                 // An argument may be empty, too.
                 true => format!("(?=\\s*{})", self.behind_calls(calls)),
                 false => "\\s*".to_owned(),
@@ -309,7 +310,7 @@ impl Drafter<'_> {
 /// What closes a call of JSON behind its last bracket: a string that speaks of `</call>` goes on.
 pub(super) fn close_behind_bracket(calls: &CallParts<'_>) -> Option<Delimiter> {
     let close = calls.close.trim();
-    let is_clear = unlikely_in_prose(close) && !close.contains(markers::is_slot);
+    let is_clear = unlikely_in_prose(close) && !calls.close.has_slots();
     (is_clear && calls.closes_behind_bracket(close)).then(|| {
         let close = ignoring_space(&markers::markers_or_whole(close).join(" "));
         Delimiter::Expression(format!("{BEHIND_BRACKET}{close}\\s*"))

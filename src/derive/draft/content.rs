@@ -5,7 +5,7 @@ use crate::derive::choices::Choice;
 use crate::derive::delimiter::{Delimiter, FieldDraft};
 use crate::derive::regex::{any_of, before_any_of, exact, ignoring_space};
 use crate::markers::lexicon::unmarked;
-use crate::markers::{self, dedup, is_slot, unlikely_in_prose};
+use crate::markers::{self, dedup, unlikely_in_prose};
 
 use super::call_texts::{is_line_of_words, literal_open, split_last_marker};
 use super::drafter::{Drafter, push_markers};
@@ -149,7 +149,7 @@ impl Drafter<'_> {
     /// Where a part of the turn may begin that nothing clear opens: at its start, or after what
     /// separates parts.
     fn part_start(&self) -> String {
-        let separator = self.calls.map_or("", |calls| &calls.separator);
+        let separator = self.calls.map_or("", |calls| &*calls.separator);
         match unlikely_in_prose(separator) {
             true => format!("(?:\\A\\s*|{})", ignoring_space(separator)),
             false => "\\A\\s*".to_owned(),
@@ -183,7 +183,7 @@ impl Drafter<'_> {
             return Vec::new();
         }
         let mut sibling_openers = Vec::new();
-        for text in calls.open.split(is_slot) {
+        for text in calls.open.texts() {
             let text = unmarked(text);
             let behind = markers::pieces(&text).skip(1);
             for (piece, other) in markers::pieces(&text).zip(behind) {

@@ -3,7 +3,7 @@
 use crate::analysis::CallParts;
 use crate::derive::choices::Choice;
 use crate::derive::regex::{any_of, before_any_of, char_until, exact, ignoring_space};
-use crate::format::Node;
+use crate::format::{Node, Row};
 use crate::markers::{self, dedup, unlikely_in_prose};
 
 use super::call_texts::{
@@ -17,10 +17,10 @@ impl Drafter<'_> {
     /// for, and one that does without its first marker.
     pub(super) fn open_patterns(&self, calls: &CallParts<'_>) -> Vec<String> {
         let (lead, rest) = split_last_marker(calls);
-        let open = &calls.open[lead.len()..];
+        let open = &calls.open.behind(lead.len());
         let lead_is_skipped = !lead.is_empty();
         let own = match unclosed_tag(calls).filter(|_| self.chosen(Choice::TagClosesItself)) {
-            Some(tag) => format!("{}(?:>|(?=\\s*/>))", self.slots_pattern(tag, true)),
+            Some(tag) => format!("{}(?:>|(?=\\s*/>))", self.slots_pattern(&tag, true)),
             None => {
                 let own = self.slots_pattern(open, true);
                 match json_behind_words(calls) {
@@ -99,11 +99,8 @@ impl Drafter<'_> {
         let mut places: Vec<String> = match arguments.open().trim() {
             // Where nothing opens an argument, what stands behind its key shows that it is one.
             "" => {
-                let between = arguments
-                    .between
-                    .iter()
-                    .map(String::as_str)
-                    .filter(is_clear);
+                let between = arguments.between.iter();
+                let between = between.map(|text| &**text).filter(is_clear);
                 between
                     .map(|text| format!("\\s*{}+{}", char_until(text), exact(text)))
                     .collect()
@@ -124,7 +121,7 @@ impl Drafter<'_> {
 
     /// The expression for calls that nothing clear opens: the first is known by what opens them
     /// all, or by the start of the turn, and the next by standing behind it.
-    fn chained(&self, calls: &CallParts<'_>, open: &str) -> String {
+    fn chained(&self, calls: &CallParts<'_>, open: &Row) -> String {
         let section = calls.section_open.trim();
         let ahead = match calls.keys() {
             Some(keys) => format!("(?={})", json_call_start(calls, &keys)),
@@ -208,7 +205,8 @@ impl Drafter<'_> {
             .chain(reasoning.cloned())
             .chain(self.turn_ends())
             .collect();
-        others.extend([&calls.section_open, &calls.section_close, &calls.close].map(String::clone));
+        let around = [&calls.section_open, &calls.section_close, &*calls.close];
+        others.extend(around.map(str::to_owned));
         let others = others.iter().map(|text| text.trim());
         let mut others: Vec<String> = others
             .filter(|text| text.starts_with(first) && text.ends_with(last) && *text != open.trim())

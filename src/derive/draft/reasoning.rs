@@ -119,7 +119,7 @@ impl Drafter<'_> {
     fn not_a_mention(&self, openers: &[String]) -> String {
         let mut before = vec![SPOKEN.to_owned()];
         if let Some(calls) = self.calls {
-            let between = format!("{}{}", calls.close, calls.separator);
+            let between = [&*calls.close, &calls.separator].concat();
             let texts = [
                 calls.section_open.as_str(),
                 split_last_marker(calls).0,

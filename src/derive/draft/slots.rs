@@ -1,27 +1,27 @@
 //! The expression for a row of texts and slots, such as what opens a call.
 
-use crate::analysis::{CallParts, slot_sequence};
+use crate::analysis::CallParts;
 use crate::derive::choices::Choice;
 use crate::derive::regex::{char_between, char_until, ignoring_space};
-use crate::format::{Node, Slot};
+use crate::format::{Node, Row, Slot};
 use crate::markers::lexicon::unmarked;
-use crate::markers::{self, ID_SLOT, INDEX_SLOT, NAME_SLOT, unlikely_in_prose};
+use crate::markers::{self, unlikely_in_prose};
 
 use super::call_texts::{opens_unambiguously, split_at_id};
 use super::drafter::Drafter;
 
 /// A row of texts and slots.
-struct SlotPattern {
-    slots: Vec<Node>,
+struct SlotPattern<'r> {
+    slots: &'r [Node],
     /// Where the name stands that counts.
     last_name: Option<usize>,
     /// Where the number stands that makes an id together with this name, if it is captured as one.
     number: Option<usize>,
 }
 
-impl SlotPattern {
-    fn new(text: &str, numbers_are_ids: bool) -> SlotPattern {
-        let slots = slot_sequence(text);
+impl<'r> SlotPattern<'r> {
+    fn new(row: &'r Row, numbers_are_ids: bool) -> SlotPattern<'r> {
+        let slots = row.nodes();
         let last_name = slots.iter().rposition(is(Slot::Name));
         // Where ids are kept, `read:0` is one: the name and the number together.
         let number = last_name.filter(|_| numbers_are_ids).and_then(|name| {
@@ -36,7 +36,7 @@ impl SlotPattern {
     }
 
     /// The text at a place; nothing, if a slot stands there.
-    fn text(&self, at: usize) -> &str {
+    fn text(&self, at: usize) -> &'r str {
         match self.slots.get(at) {
             Some(Node::Literal(text)) => text,
             _ => "",
@@ -70,9 +70,9 @@ impl SlotPattern {
 
 impl Drafter<'_> {
     /// The expression for slots in a row, with groups for name and id if they are to be captured.
-    pub(super) fn slots_pattern(&self, text: &str, named: bool) -> String {
+    pub(super) fn slots_pattern(&self, row: &Row, named: bool) -> String {
         let captures_ids = named && self.options.ids;
-        let row = SlotPattern::new(text, captures_ids && !text.contains(ID_SLOT));
+        let row = SlotPattern::new(row, captures_ids && !row.has(Slot::Id));
         // Models leave out ids that have a marker of their own.
         let is_before_id = |at: usize| !self.options.ids && row.is_marker_of_id(at);
         let mut out = String::new();
@@ -102,7 +102,7 @@ impl Drafter<'_> {
     }
 
     /// The expression for a text of a row.
-    fn text_pattern(&self, row: &SlotPattern, at: usize, text: &str) -> String {
+    fn text_pattern(&self, row: &SlotPattern<'_>, at: usize, text: &str) -> String {
         let text = if at == 0 { text.trim_start() } else { text };
         let is_json = self.calls.is_some_and(|calls| calls.dialect().is_some());
         let text = match is_json {
@@ -135,7 +135,7 @@ impl Drafter<'_> {
     }
 
     /// The expression for a name in a row.
-    fn name_pattern(&self, row: &SlotPattern, at: usize, named: bool) -> String {
+    fn name_pattern(&self, row: &SlotPattern<'_>, at: usize, named: bool) -> String {
         let before = match at.checked_sub(1).map(|before| row.text(before)) {
             None => self.before_name(),
             Some(text) => {
@@ -169,9 +169,8 @@ impl Drafter<'_> {
 
     /// Whether the expression that opens calls captures an id.
     pub(super) fn captures_id(&self, calls: &CallParts<'_>) -> bool {
-        let name = calls.open.rfind(NAME_SLOT);
-        let is_numbered = name.is_some() && calls.open.rfind(INDEX_SLOT) > name;
-        self.options.ids && (calls.open.contains(ID_SLOT) || is_numbered)
+        let is_numbered = || SlotPattern::new(&calls.open, true).number.is_some();
+        self.options.ids && (calls.open.has(Slot::Id) || is_numbered())
     }
 
     /// What an id consists of, which has this text behind it.
@@ -221,7 +220,7 @@ impl Drafter<'_> {
         match is_anchored {
             // A marker before the calls may begin as what opens them does.
             true => vec![calls.section_open.as_str()],
-            false => vec![calls.section_open.as_str(), calls.separator.as_str()],
+            false => vec![calls.section_open.as_str(), &calls.separator],
         }
     }
 

@@ -315,7 +315,7 @@ impl Drafter<'_> {
         let mut opens: Vec<Delimiter> = opens.into_iter().map(Delimiter::Expression).collect();
         let open = calls.open.trim();
         // A marker that is the same for all calls may be a literal.
-        if !open.contains(is_slot) && markers::is_marker(open) {
+        if !calls.open.has_slots() && markers::is_marker(open) {
             opens.insert(0, Delimiter::IgnoringSpace(open.to_owned()));
         }
         // As the draft has it, which may be a literal.
@@ -339,7 +339,7 @@ impl Drafter<'_> {
         let arguments = calls.single_arguments()?;
         let close = markers::split_close(&calls.close).0.trim();
         let is_known = |text: &str| unlikely_in_prose(text) && !text.contains(is_slot);
-        let between = arguments.between.first().map_or("", |text| text.trim());
+        let between = arguments.first_between().trim();
         let mut follows: Vec<String> = Vec::new();
         for open in &arguments.opens {
             let marker = markers::markers(open).next().unwrap_or(open);
@@ -414,7 +414,8 @@ fn past_first_key(calls: &CallParts<'_>) -> Option<String> {
 fn call_closes(calls: &CallParts<'_>) -> Vec<Delimiter> {
     let close = calls.close.trim();
     // White space may stand before a bracket of JSON, as only the draft has it.
-    if close.contains(is_slot) || !unlikely_in_prose(close) || close.starts_with(['}', ']', ')']) {
+    let is_clear = unlikely_in_prose(close) && !close.starts_with(['}', ']', ')']);
+    if calls.close.has_slots() || !is_clear {
         return Vec::new();
     }
     let (first, rest) = markers::split_close(close);

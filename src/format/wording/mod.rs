@@ -5,7 +5,7 @@ mod made;
 mod path;
 
 pub(crate) use kinds::{Holds, Kinds, Members, ParameterKind, ToolKind, ToolParameters};
-pub(crate) use path::Unescaped;
+pub(crate) use path::{Unescaped, json_at};
 
 use crate::value::Value;
 

@@ -322,11 +322,7 @@ impl<'w> Run<'_, 'w, '_> {
 
     /// The value at a place, and where it ends.
     fn json(&self, at: usize) -> Option<(Value, usize)> {
-        let Some(plain) = &self.plain else {
-            let (value, length) = Dialect::default().read_start(&self.text[at..])?;
-            return Some((value, at + length));
-        };
-        plain.read(at)
+        json_at(self.text, self.plain.as_ref(), at)
     }
 
     fn events(&self) -> Option<Vec<Event<'w>>> {
@@ -348,6 +344,15 @@ impl<'w> Run<'_, 'w, '_> {
 
 fn is_of_name(c: char) -> bool {
     c.is_alphanumeric() || "_-./$".contains(c)
+}
+
+/// The value in JSON at a place of a text, and where it ends; of a text that was escaped, as it was before.
+pub(crate) fn json_at(text: &str, plain: Option<&Unescaped>, at: usize) -> Option<(Value, usize)> {
+    let Some(plain) = plain else {
+        let (value, length) = Dialect::default().read_start(&text[at..])?;
+        return Some((value, at + length));
+    };
+    plain.read(at)
 }
 
 /// A text as it was before it was escaped for HTML.
