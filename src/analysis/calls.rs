@@ -9,7 +9,8 @@ use super::delimiters::Delimiters;
 use super::reasoning::ReasoningShape;
 use super::turn_headers::TurnHeaders;
 use crate::markers::{
-    INDEX_SLOT, NAME_SLOT, common_prefix, common_suffix, is_slot, markers, says_end, shared_end,
+    INDEX_SLOT, NAME_SLOT, boundaries, common_prefix, common_suffix, is_slot, markers, says_end,
+    shared_end,
 };
 
 /// What is known of the turn around the calls.
@@ -242,6 +243,9 @@ fn between_calls(before: &str, after: &str, between: &str) -> Delimiters {
     if between.trim().is_empty() {
         return Delimiters::separator(between);
     }
+    if let Some([close, open]) = run_together(before, after, between) {
+        return Delimiters::split(between, close, open);
+    }
     // `</call>, <call>` between two, `</call></calls>` behind the last: `</call>` closes each.
     let mut close = common_prefix(between, after);
     let open = common_suffix(before, between);
@@ -252,6 +256,19 @@ fn between_calls(before: &str, after: &str, between: &str) -> Delimiters {
         close -= shared;
     }
     Delimiters::split(between, close, open.min(between.len() - close))
+}
+
+/// How long the texts are that close a call and open the next, where no piece ends between them: `@@` closes
+/// and `@@f@@` opens, and together they begin with `@@@@`.
+fn run_together(before: &str, after: &str, between: &str) -> Option<[usize; 2]> {
+    let closes = boundaries(after);
+    let own = boundaries(between);
+    let mut opens = boundaries(before).into_iter().map(|at| &before[at..]);
+    opens.find_map(|open| {
+        let close = between.strip_suffix(open)?;
+        let is_cut = closes.contains(&close.len()) && !own.contains(&close.len());
+        (is_cut && after.starts_with(close)).then_some([close.len(), open.len()])
+    })
 }
 
 #[cfg(test)]
@@ -310,6 +327,9 @@ mod tests {
             ("%CALL%", "%END%", "%CALL%", ["%CALL%", "", ""]),
             // All that opens the second may as well close the first.
             ("~~~", "~~~<end>", "~~~", ["", "~~~", ""]),
+            // The signs that close one and open the next are one run.
+            ("@@f@@", "@@<end>", "@@@@f@@", ["@@f@@", "@@", ""]),
+            ("<calls>%%f%%", "%%</calls>", "%%%%f%%", ["%%f%%", "%%", ""]),
         ] {
             let found = between_calls(before, after, between);
             let found = [found.open, found.close, found.separator];
