@@ -7,10 +7,13 @@ use super::certainty::Certainty;
 use super::hints;
 use super::outputs::{self, ModelOutput};
 use super::reasoning_inference::{ReasoningMarkers, cuts_off, infer};
+use super::reasoning_variants::ReasoningVariant;
 use super::sample_turns::SampleTurns;
 use super::turn_headers::TurnHeaders;
 use super::turn_prober::{PrecedingMessages, ThinkingMode, TurnProber};
-use crate::markers::{self, closing_marker, common_prefix, is_pair, pieces, shared_start};
+use crate::markers::{
+    self, VARIABLE_SLOT, closing_marker, common_prefix, is_pair, pieces, shared_start,
+};
 
 /// How reasoning is written.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,6 +40,62 @@ pub struct ReasoningShape {
     pub opened_by_prompt: bool,
     /// Whether a prompt opens it and closes it at once, to switch thinking off.
     pub closed_by_prompt: bool,
+    /// How it is opened and closed where variables have other values.
+    pub(crate) variants: Vec<ReasoningVariant>,
+}
+
+impl ReasoningShape {
+    /// The variables with whose values varies what opens it or what closes it.
+    pub fn varied_by(&self) -> Vec<String> {
+        let names = self.variants.iter();
+        let mut names = names.map(|variant| variant.variable.clone()).collect();
+        markers::dedup(&mut names);
+        names
+    }
+
+    /// All that opens it. Where a variable shows in it, a slot stands for what it shows.
+    pub(crate) fn opens(&self) -> Vec<&str> {
+        let others = self.variants.iter().map(|variant| variant.open.as_str());
+        with_variants(self.open.as_deref(), others)
+    }
+
+    /// Whether a text opens it.
+    pub(crate) fn is_opened_by(&self, text: &str) -> bool {
+        self.opens().iter().any(|open| is_variant(text, open))
+    }
+
+    /// All that closes it.
+    pub(crate) fn closes(&self) -> Vec<&str> {
+        let others = self.variants.iter();
+        let others = others.filter_map(|variant| variant.close.as_deref());
+        with_variants(self.close.as_deref(), others)
+    }
+}
+
+/// A text, unless it is one of its variants, and these, without white space around them.
+fn with_variants<'t>(own: Option<&'t str>, others: impl Iterator<Item = &'t str>) -> Vec<&'t str> {
+    let mut all: Vec<&str> = Vec::new();
+    for text in others.map(str::trim) {
+        if !all.contains(&text) {
+            all.push(text);
+        }
+    }
+    let own = own.map(str::trim);
+    if let Some(own) = own.filter(|own| !all.iter().any(|other| is_variant(own, other))) {
+        all.insert(0, own);
+    }
+    all
+}
+
+/// Whether a text is another one with something in place of its slot.
+fn is_variant(text: &str, other: &str) -> bool {
+    match other.split_once(VARIABLE_SLOT) {
+        Some((before, behind)) => {
+            let rest = text.strip_prefix(before);
+            rest.is_some_and(|rest| rest.ends_with(behind))
+        }
+        None => text == other,
+    }
 }
 
 /// What stands around reasoning in a rendering.
@@ -235,6 +294,7 @@ pub(super) fn find(
         closed_by_prompt: remainders.iter().any(closes),
         open,
         close,
+        variants: Vec::new(),
     })
 }
 

@@ -1,7 +1,7 @@
 //! Answers and thoughts that speak of the markers of their own format, and have to come back whole.
 
 use crate::analysis::assistant_turn::AssistantTurn;
-use crate::analysis::{CallParts, Findings};
+use crate::analysis::{CallParts, Findings, ReasoningShape};
 use crate::format::Dialect;
 use crate::json;
 use crate::markers::lexicon::unmarked;
@@ -245,8 +245,8 @@ fn in_place(
 /// Whether a thought can't hold this marker, which closes it.
 fn closes_thoughts(findings: &Findings, marker: &str) -> bool {
     let shape = findings.reasoning.as_ref();
-    let close = shape.and_then(|shape| shape.close.as_deref());
-    close.is_some_and(|close| close.contains(marker))
+    let closes = shape.map_or_else(Vec::new, ReasoningShape::closes);
+    closes.iter().any(|close| close.contains(marker))
 }
 
 /// The markers that can be mentioned: all but those that end a turn, behind which nothing is read.
@@ -265,6 +265,12 @@ fn mentionable(findings: &Findings) -> Vec<String> {
     let texts = content.open.iter().chain(&content.close);
     let texts = texts.chain(&content.beside_reasoning);
     found.extend(texts.flat_map(|text| mention_texts(text)));
+    if let Some(shape) = &findings.reasoning {
+        // Where a variable shows in a marker, the usual one will do.
+        let texts = shape.opens().into_iter().chain(shape.closes());
+        let texts = texts.filter(|text| !text.contains(is_slot));
+        found.extend(texts.flat_map(mention_texts));
+    }
     found.retain(|marker| !is_end(marker));
     let mut found: Vec<String> = found.iter().map(|marker| unmarked(marker)).collect();
     dedup(&mut found);

@@ -1,6 +1,6 @@
 //! The expression that opens a call.
 
-use crate::analysis::CallParts;
+use crate::analysis::{CallParts, ReasoningShape};
 use crate::derive::choices::Choice;
 use crate::derive::regex::{any_of, before_any_of, char_until, exact, ignoring_space};
 use crate::format::Node;
@@ -69,9 +69,13 @@ impl Drafter<'_> {
     /// Where a turn begins, apart from reasoning.
     fn turn_start(&self) -> String {
         let reasoning = self.findings.reasoning.as_ref();
-        match reasoning.and_then(|shape| shape.close.as_deref()) {
-            Some(close) => format!("(?:\\A|(?<={}\\s*))\\s*", exact(close.trim())),
-            None => "\\A\\s*".to_owned(),
+        let closes = reasoning.map_or_else(Vec::new, ReasoningShape::closes);
+        match closes.is_empty() {
+            false => {
+                let closes = closes.into_iter().map(exact);
+                format!("(?:\\A|(?<={}\\s*))\\s*", any_of(closes))
+            }
+            true => "\\A\\s*".to_owned(),
         }
     }
 

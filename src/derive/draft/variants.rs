@@ -168,7 +168,8 @@ impl Drafter<'_> {
         let shape = self.findings.reasoning.as_ref();
         let shape = shape.filter(|_| self.around.is_none())?;
         let close = shape.close.as_deref().map(str::trim);
-        let own = close.filter(|close| !markers::reads_like_prose(close));
+        let own = shape.closes().into_iter();
+        let own = own.filter(|close| !markers::reads_like_prose(close));
         Some(FieldVariants {
             name: self.options.reasoning_field.clone(),
             opens: self.other_opens_of_thinking(shape),
@@ -176,7 +177,6 @@ impl Drafter<'_> {
             unopened: self.unclosed_thoughts(),
             closes: own
                 .map(|close| Delimiter::Exact(close.to_owned()))
-                .into_iter()
                 .collect(),
             // Without a closer, the draft has all that ends a thought already.
             also_closes: close.map_or_else(Vec::new, |_| self.other_closes_of_thinking()),
@@ -256,7 +256,11 @@ impl Drafter<'_> {
             behind.extend(markers::markers(&calls.section_close).map(str::to_owned));
         }
         let shape = self.findings.reasoning.as_ref();
-        behind.extend(shape.and_then(|shape| Some(shape.close.as_deref()?.trim().to_owned())));
+        behind.extend(
+            shape
+                .into_iter()
+                .flat_map(|shape| shape.closes().into_iter().map(str::to_owned)),
+        );
         // The model may write the header.
         let turn = &self.findings.turn;
         let headers = turn
