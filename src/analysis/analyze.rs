@@ -103,8 +103,9 @@ pub(crate) fn analyze<'t>(
     let names = prepared.variables().iter().map(|(name, _)| name.clone());
     let names: Vec<String> = names.collect();
     let reasoning = reasoning.map(|mut shape| {
-        shape.variants =
-            reasoning_variants::find(&mut prober, &template.jinja, &names, &turns, &shape);
+        let template = (template.jinja.as_str(), names.as_slice());
+        let markers = [shape.open.as_deref(), shape.close.as_deref()];
+        shape.variants = reasoning_variants::find(&mut prober, &headers, &turns, markers, template);
         shape
     });
     let (mut content, after_content) =

@@ -7,13 +7,11 @@ use super::certainty::Certainty;
 use super::hints;
 use super::outputs::{self, ModelOutput};
 use super::reasoning_inference::{ReasoningMarkers, cuts_off, infer};
-use super::reasoning_variants::ReasoningVariant;
+use super::reasoning_variants::{ReasoningVariant, is_variant};
 use super::sample_turns::SampleTurns;
 use super::turn_headers::TurnHeaders;
 use super::turn_prober::{PrecedingMessages, ThinkingMode, TurnProber};
-use crate::markers::{
-    self, VARIABLE_SLOT, closing_marker, common_prefix, is_pair, pieces, shared_start,
-};
+use crate::markers::{self, closing_marker, common_prefix, is_pair, pieces, shared_start};
 
 /// How reasoning is written.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -85,17 +83,6 @@ fn with_variants<'t>(own: Option<&'t str>, others: impl Iterator<Item = &'t str>
         all.insert(0, own);
     }
     all
-}
-
-/// Whether a text is another one with something in place of its slot.
-fn is_variant(text: &str, other: &str) -> bool {
-    match other.split_once(VARIABLE_SLOT) {
-        Some((before, behind)) => {
-            let rest = text.strip_prefix(before);
-            rest.is_some_and(|rest| rest.ends_with(behind))
-        }
-        None => text == other,
-    }
 }
 
 /// What stands around reasoning in a rendering.

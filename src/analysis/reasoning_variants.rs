@@ -1,10 +1,10 @@
 //! How reasoning is opened and closed where a variable has another value: `<think effort="low">`, or `<think_low>`.
 
-use crate::markers::{VARIABLE_SLOT, closing_marker, markers};
+use crate::markers::{VARIABLE_SLOT, closing_marker, is_word, markers};
 use crate::value::Value;
 
-use super::reasoning::ReasoningShape;
 use super::sample_turns::SampleTurns;
+use super::turn_headers::TurnHeaders;
 use super::turn_prober::{PrecedingMessages, ThinkingMode, TurnProber};
 use super::variables::is_given;
 
@@ -20,6 +20,17 @@ const LONGEST_WORD: usize = 16;
 /// A word and a number that no template writes by itself.
 const ANY_WORD: &str = "qxvaluezq";
 const ANY_NUMBER: i64 = 817_263_549;
+
+/// Whether a text is another one with something in place of its slot.
+pub(super) fn is_variant(text: &str, other: &str) -> bool {
+    match other.split_once(VARIABLE_SLOT) {
+        Some((before, behind)) => {
+            let rest = text.strip_prefix(before);
+            rest.is_some_and(|rest| rest.ends_with(behind))
+        }
+        None => text == other,
+    }
+}
 
 /// A value of a variable.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -69,55 +80,31 @@ impl ReasoningVariant {
     }
 }
 
-/// How reasoning is opened and closed where the variables of these names have other values: any, or one of the words that
-/// the template has in quotes.
+/// How reasoning, which is opened and closed so, is where the variables of these names have other values: any, or one of the
+/// words that the template has in quotes.
 pub(super) fn find(
     prober: &mut TurnProber<'_>,
-    jinja: &str,
-    names: &[String],
+    headers: &TurnHeaders,
     turns: &SampleTurns,
-    shape: &ReasoningShape,
+    [open, close]: [Option<&str>; 2],
+    (jinja, names): (&str, &[String]),
 ) -> Vec<ReasoningVariant> {
-    let Some(usual) = UsualTurn::of(prober, turns, shape) else {
+    let Some(usual) = UsualTurn::of(prober, headers, turns, close.is_some()) else {
         return Vec::new();
     };
-    let may_vary =
-        |name: &&String| !is_given(name) && !name.ends_with("_token") && !prober.knows(name);
-    let names: Vec<&String> = names.iter().filter(may_vary).collect();
+    let usual_open = open.map_or("", str::trim);
     let mut variants: Vec<ReasoningVariant> = Vec::new();
     for name in names {
-        let mut vary = |given: Given| {
-            let [open, close] =
-                prober.given(name, given.to_value(), |prober| usual.varied(prober, turns))?;
-            Some(ReasoningVariant {
-                variable: name.clone(),
-                given,
-                open: open?,
-                close,
-            })
-        };
-        // Any value shows in `<think effort="low">`. Where the template calculates with it, no word will do.
-        let any = [Given::Word(ANY_WORD.to_owned()), Given::Number(ANY_NUMBER)];
-        let shows = any.into_iter().find_map(|given| {
-            let mut variant = vary(given)?;
-            let shown = variant.given.shown();
-            let texts = [&mut variant.open].into_iter().chain(&mut variant.close);
-            texts.for_each(|text| *text = text.replace(&shown, &VARIABLE_SLOT.to_string()));
-            variant.open.contains(VARIABLE_SLOT).then_some(variant)
-        });
-        let found = match shows {
-            Some(any) => vec![any],
-            // None but `low` makes it `<think_low>`.
-            None => words_in_quotes(jinja)
-                .into_iter()
-                .filter_map(|word| vary(Given::Word(word.to_owned())))
-                .collect(),
-        };
-        for variant in found {
+        if is_given(name) || name.ends_with("_token") || prober.knows(name) {
+            continue;
+        }
+        for variant in variants_by(prober, jinja, name, turns, &usual) {
+            // The usual one has to be known by what is found.
+            let is_known = usual.open == usual_open || is_variant(usual_open, &variant.open);
             let is_new = |other: &ReasoningVariant| {
                 (&other.open, &other.close) != (&variant.open, &variant.close)
             };
-            if variants.len() < MAX_VARIANTS && variants.iter().all(is_new) {
+            if is_known && variants.len() < MAX_VARIANTS && variants.iter().all(is_new) {
                 variants.push(variant);
             }
         }
@@ -125,47 +112,92 @@ pub(super) fn find(
     variants
 }
 
+/// How reasoning is opened and closed where one variable has other values.
+fn variants_by(
+    prober: &mut TurnProber<'_>,
+    jinja: &str,
+    name: &str,
+    turns: &SampleTurns,
+    usual: &UsualTurn,
+) -> Vec<ReasoningVariant> {
+    let mut vary = |given: Given| {
+        let varied = |prober: &TurnProber<'_>| usual.varied(prober, turns);
+        let (open, close) = prober.given(name, given.to_value(), varied)?;
+        Some(ReasoningVariant {
+            variable: name.to_owned(),
+            given,
+            open,
+            close,
+        })
+    };
+    // Any value shows in `<think effort="low">`. Where the template calculates with it, no word will do.
+    let any = [Given::Word(ANY_WORD.to_owned()), Given::Number(ANY_NUMBER)];
+    let shows = any.into_iter().find_map(|given| {
+        let mut variant = vary(given)?;
+        let shown = variant.given.shown();
+        let texts = [&mut variant.open].into_iter().chain(&mut variant.close);
+        texts.for_each(|text| *text = text.replace(&shown, &VARIABLE_SLOT.to_string()));
+        variant.open.contains(VARIABLE_SLOT).then_some(variant)
+    });
+    match shows {
+        Some(any) => vec![any],
+        None if !is_beside_words(jinja, name) => Vec::new(),
+        // None but `low` makes it `<think_low>`.
+        None => words_in_quotes(jinja)
+            .into_iter()
+            .filter_map(|word| vary(Given::Word(word.to_owned())))
+            .collect(),
+    }
+}
+
 /// A turn with a thought and a text where no variable is given.
-struct UsualTurn<'a> {
+struct UsualTurn {
     mode: ThinkingMode,
     /// What stands before what opens the thought.
     header: String,
-    shape: &'a ReasoningShape,
+    open: String,
+    close: Option<String>,
 }
 
-impl<'a> UsualTurn<'a> {
+impl UsualTurn {
     fn of(
         prober: &TurnProber<'_>,
+        headers: &TurnHeaders,
         turns: &SampleTurns,
-        shape: &'a ReasoningShape,
-    ) -> Option<UsualTurn<'a>> {
-        let open = shape.open.as_deref()?.trim();
-        let mut modes = [ThinkingMode::Unset, ThinkingMode::On].into_iter();
-        modes.find_map(|mode| {
-            let [before, _] = around_thought(prober, turns, mode)?;
-            let header = before.trim_end().strip_suffix(open)?;
+        is_closed: bool,
+    ) -> Option<UsualTurn> {
+        // With thinking switched on, a variable that is also a switch would have the value of that.
+        let modes = [ThinkingMode::Unset, ThinkingMode::On].into_iter();
+        let mut found = modes.filter_map(|mode| {
+            let [before, behind] = around_thought(prober, turns, mode)?;
+            let open = headers.body(&before, PrecedingMessages::Question, mode);
             Some(UsualTurn {
                 mode,
-                header: header.to_owned(),
-                shape,
+                header: before[..before.len() - open.len()].to_owned(),
+                open: open.trim().to_owned(),
+                close: is_closed.then(|| closing_marker(&behind)).flatten(),
             })
-        })
+        });
+        let is_opened = |turn: &UsualTurn| markers(&turn.open).next().is_some();
+        found.find(|turn| is_opened(turn) && !prober.holds_words(&turn.open))
     }
 
     /// What opens the thought and what closes it, if one of them is another now.
-    fn varied(&self, prober: &TurnProber<'_>, turns: &SampleTurns) -> Option<[Option<String>; 2]> {
+    fn varied(
+        &self,
+        prober: &TurnProber<'_>,
+        turns: &SampleTurns,
+    ) -> Option<(String, Option<String>)> {
         let [before, behind] = around_thought(prober, turns, self.mode)?;
-        let open = before.strip_prefix(self.header.as_str())?.trim().to_owned();
-        let usual_close = self.shape.close.as_deref().map(str::trim);
-        let close = match usual_close {
+        let open = before.strip_prefix(self.header.as_str())?.trim();
+        let close = match &self.close {
             Some(_) => Some(closing_marker(&behind)?),
             None => None,
         };
-        let usual_open = self.shape.open.as_deref().map(str::trim);
-        let is_usual = usual_open == Some(open.as_str()) && usual_close == close.as_deref();
+        let is_usual = open == self.open && close == self.close;
         // Words may as well be said.
-        let is_marked = markers(&open).next().is_some();
-        (is_marked && !is_usual).then_some([Some(open), close])
+        let is_marked = markers(open).next().is_some();
+        (is_marked && !is_usual).then(|| (open.to_owned(), close))
     }
 }
 
@@ -181,17 +213,27 @@ fn around_thought(
     Some([before.to_owned(), behind.to_owned()])
 }
 
+/// Whether a word in quotes stands behind a name in a tag of a template: then texts are values of the variable.
+fn is_beside_words(jinja: &str, name: &str) -> bool {
+    let mut places = jinja.match_indices(name).map(|(at, _)| at + name.len());
+    places.any(|end| {
+        let rest = &jinja[end..];
+        let tag = rest.split(['%', '}', '\n']).next().unwrap_or_default();
+        !rest.starts_with(is_word) && !words_in_quotes(tag).is_empty()
+    })
+}
+
 /// The words that a template has in quotes, each once: one of them may be what it compares a variable with.
 fn words_in_quotes(jinja: &str) -> Vec<&str> {
     let mut found: Vec<&str> = Vec::new();
     for quote in ['\'', '"'] {
         let parts = jinja.split(quote);
-        let is_word = |part: &&str| {
+        let is_one_word = |part: &&str| {
             let mut chars = part.chars();
             let is_short = (1..=LONGEST_WORD).contains(&part.len());
             is_short && chars.all(|c| c.is_ascii_alphanumeric() || "_-".contains(c))
         };
-        for word in parts.filter(is_word) {
+        for word in parts.filter(is_one_word) {
             if found.len() < MAX_WORDS && !found.contains(&word) {
                 found.push(word);
             }
@@ -257,6 +299,26 @@ mod tests {
             let texts = [shape.opens(), shape.closes()];
             let texts = texts.map(|texts| texts.join(" ").replace(VARIABLE_SLOT, "*"));
             assert_eq!(texts, [open, close], "{assistant}");
+            let is_varied = !shape.varied_by().is_empty();
+            assert_eq!(
+                is_varied,
+                open.contains('*') || open.contains("> <"),
+                "{assistant}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_variable_that_is_compared_with_words_stands_before_one() {
+        for (jinja, expected) in [
+            ("{% if effort == 'low' %}", true),
+            ("{% set effort = effort | default('low') %}", true),
+            ("{% if effort %}low{% endif %}{{ 'low' }}", false),
+            ("{% if role == 'low' and effort %}", false),
+            ("{% if effort_of == 'low' %}", false),
+            ("{% if effort %}\n'low'", false),
+        ] {
+            assert_eq!(is_beside_words(jinja, "effort"), expected, "{jinja}");
         }
     }
 
