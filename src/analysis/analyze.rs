@@ -15,6 +15,7 @@ use super::hints;
 use super::missing_tokens;
 use super::outputs::{self, ModelOutput};
 use super::reasoning::{self, ObservedReasoning};
+use super::reasoning_variants;
 use super::sample_turns::SampleTurns;
 use super::turn;
 use super::turn_headers::TurnHeaders;
@@ -99,6 +100,14 @@ pub(crate) fn analyze<'t>(
     let reasoning = reasoning::find(&prober, template, &mut headers, &observed, &turns, outputs);
     // What holds a word of a probe has been misunderstood.
     let reasoning = reasoning.filter(|shape| !prober.contains_probe_words(&reasoning_value(shape)));
+    let names = prepared.variables().iter().map(|(name, _)| name.clone());
+    let names: Vec<String> = names.collect();
+    let reasoning = reasoning.map(|mut shape| {
+        let template = (template.jinja.as_str(), names.as_slice());
+        let markers = [shape.open.as_deref(), shape.close.as_deref()];
+        shape.variants = reasoning_variants::find(&mut prober, &headers, &turns, markers, template);
+        shape
+    });
     let (mut content, after_content) =
         content::find(&prober, &headers, &turns, reasoning.as_ref(), &observed);
     let is_unseen = reasoning
@@ -108,8 +117,6 @@ pub(crate) fn analyze<'t>(
     if is_unseen && let Some(described) = hints::reasoning(&prober) {
         content.beside_reasoning.extend(described.others);
     }
-    let names = prepared.variables().iter().map(|(name, _)| name.clone());
-    let names: Vec<String> = names.collect();
     let missing_tokens = missing_tokens::find(&mut prober, &names, &turns, &content.close);
     let surroundings = CallSurroundings {
         headers: &headers,

@@ -9,7 +9,8 @@ use super::delimiters::Delimiters;
 use super::reasoning::ReasoningShape;
 use super::turn_headers::TurnHeaders;
 use crate::markers::{
-    INDEX_SLOT, NAME_SLOT, common_prefix, common_suffix, is_slot, markers, says_end, shared_end,
+    INDEX_SLOT, NAME_SLOT, boundaries, common_prefix, common_suffix, is_slot, markers, says_end,
+    shared_end,
 };
 
 /// What is known of the turn around the calls.
@@ -55,16 +56,19 @@ fn with_surroundings(
         None => numbered(&renderings.one_call[located.range.end..]),
     };
     // `<end>` behind a text and behind calls is the turn's.
-    let turn_end = common_suffix(&after, surroundings.after_content);
+    let turn_end = end_of_turn(&after, surroundings.after_content);
+    let own = &after[..after.len() - turn_end];
     let delimiters = match &pair {
-        Some(pair) => between_calls(&before, &after, &pair.between),
+        Some(pair) => match run_together(&before, own, &pair.between) {
+            Some([close, open]) => Delimiters::split(&pair.between, close, open),
+            None => between_calls(&before, &after, &pair.between),
+        },
         None => {
-            let close = &after[..after.len() - turn_end];
             Delimiters {
                 open: before.clone(),
                 // Where calls end with other white space than texts do, the two have no end in common, and still the
                 // same marker.
-                close: up_to_turn_end(close, surroundings.after_content).to_owned(),
+                close: up_to_turn_end(own, surroundings.after_content).to_owned(),
                 ..Delimiters::default()
             }
         }
@@ -254,6 +258,34 @@ fn between_calls(before: &str, after: &str, between: &str) -> Delimiters {
     Delimiters::split(between, close, open.min(between.len() - close))
 }
 
+/// How much of what follows calls ends a turn of text as well: `@@END`, also where a sign before it runs together with its
+/// own, as in `CALLS@@@@END`.
+fn end_of_turn(after: &str, after_content: &str) -> usize {
+    let is_amid_run = |at: usize| {
+        let before = after[..at].chars().next_back();
+        let is_sign = |c: char| !c.is_alphanumeric() && !c.is_whitespace();
+        before.is_some_and(is_sign) && after[at..].chars().next() == before
+    };
+    let ends = boundaries(after_content).into_iter();
+    let mut ends = ends.map(|at| &after_content[at..]);
+    let in_run = ends.find(|end| after.ends_with(end) && is_amid_run(after.len() - end.len()));
+    let whole = common_suffix(after, after_content);
+    in_run.map_or(whole, |end| end.len().max(whole))
+}
+
+/// How long the texts are that close a call and open the next, where no piece ends between them: `@@` closes
+/// and `@@f@@` opens, and together they begin with `@@@@`.
+fn run_together(before: &str, after: &str, between: &str) -> Option<[usize; 2]> {
+    let closes = boundaries(after);
+    let own = boundaries(between);
+    let mut opens = boundaries(before).into_iter().map(|at| &before[at..]);
+    opens.find_map(|open| {
+        let close = between.strip_suffix(open)?;
+        let is_cut = closes.contains(&close.len()) && !own.contains(&close.len());
+        (is_cut && after.starts_with(close)).then_some([close.len(), open.len()])
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -314,6 +346,43 @@ mod tests {
             let found = between_calls(before, after, between);
             let found = [found.open, found.close, found.separator];
             assert_eq!(found, expected, "{between}");
+        }
+    }
+
+    #[test]
+    fn a_sign_that_closes_one_call_may_run_together_with_what_follows() {
+        for (before, after, between, expected) in [
+            ("@@f@@", "@@", "@@@@f@@", Some(["@@", "@@f@@"])),
+            (
+                "<calls>%%f%%",
+                "%%</calls>",
+                "%%%%f%%",
+                Some(["%%", "%%f%%"]),
+            ),
+            // A piece ends between them.
+            ("<call>", "</call>", "</call><call>", None),
+            ("~~~", "~~~", "~~~", None),
+            ("@@f@@", "@@", "@@ @@f@@", None),
+        ] {
+            let found = run_together(before, after, between);
+            let found = found.map(|[close, open]| {
+                let (first, rest) = between.split_at(close);
+                assert_eq!(rest.len(), open, "{between}");
+                [first, rest]
+            });
+            assert_eq!(found, expected, "{between}");
+        }
+        for (after, after_content, expected) in [
+            ("</call><end>", "<end>", "<end>"),
+            (" CALLS@@@@END\n", "@@END\n", "@@END\n"),
+            ("####STOP", "##STOP", "##STOP"),
+            ("</call>\n", "\n", "\n"),
+            // A word is not cut.
+            ("NONSTOP", "STOP", ""),
+            ("</call>", "<end>", ""),
+        ] {
+            let found = end_of_turn(after, after_content);
+            assert_eq!(&after[after.len() - found..], expected, "{after}");
         }
     }
 

@@ -209,6 +209,7 @@ mod tests {
             cut_from_content: false,
             opened_by_prompt: false,
             closed_by_prompt: false,
+            variants: Vec::new(),
         };
         let (tags, line) = (shape("<m>\n", "</m>"), shape("Mull:", ""));
         for (text, reasoning, expected) in [

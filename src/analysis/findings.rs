@@ -76,6 +76,10 @@ impl Findings {
         if let Some(shape) = &mut self.reasoning {
             let around = shape.open.iter_mut().chain(&mut shape.close);
             around.for_each(&mut *visit);
+            for variant in &mut shape.variants {
+                let around = [&mut variant.open].into_iter().chain(&mut variant.close);
+                around.for_each(&mut *visit);
+            }
         }
         let Some(shape) = &mut self.calls else { return };
         visit(&mut shape.section_open);

@@ -49,7 +49,7 @@ impl Findings {
 }
 
 pub(super) fn reasoning_value(shape: &ReasoningShape) -> Value {
-    object! {
+    let mut value = object! {
         "certainty": shape.certainty.key(),
         "keys": Value::from_iter(&shape.keys),
         "open": shape.open.as_deref(),
@@ -60,8 +60,12 @@ pub(super) fn reasoning_value(shape: &ReasoningShape) -> Value {
         "beside_calls": shape.beside_calls,
         "opened_by_prompt": shape.opened_by_prompt,
         "closed_by_prompt": shape.closed_by_prompt,
+    };
+    let varied_by = shape.varied_by();
+    if !varied_by.is_empty() {
+        value.insert("varied_by", Value::from_iter(&varied_by));
     }
-    .into()
+    value.into()
 }
 
 pub(super) fn calls_value(shape: &CallShape) -> Value {

@@ -82,6 +82,7 @@ mod missing_tokens;
 mod outputs;
 mod reasoning;
 mod reasoning_inference;
+mod reasoning_variants;
 mod sample_turns;
 
 mod analyze;

@@ -7,6 +7,7 @@ use super::certainty::Certainty;
 use super::hints;
 use super::outputs::{self, ModelOutput};
 use super::reasoning_inference::{ReasoningMarkers, cuts_off, infer};
+use super::reasoning_variants::{ReasoningVariant, is_variant};
 use super::sample_turns::SampleTurns;
 use super::turn_headers::TurnHeaders;
 use super::turn_prober::{PrecedingMessages, ThinkingMode, TurnProber};
@@ -37,6 +38,51 @@ pub struct ReasoningShape {
     pub opened_by_prompt: bool,
     /// Whether a prompt opens it and closes it at once, to switch thinking off.
     pub closed_by_prompt: bool,
+    /// How it is opened and closed where variables have other values.
+    pub(crate) variants: Vec<ReasoningVariant>,
+}
+
+impl ReasoningShape {
+    /// The variables with whose values varies what opens it or what closes it.
+    pub fn varied_by(&self) -> Vec<String> {
+        let names = self.variants.iter();
+        let mut names = names.map(|variant| variant.variable.clone()).collect();
+        markers::dedup(&mut names);
+        names
+    }
+
+    /// All that opens it. Where a variable shows in it, a slot stands for what it shows.
+    pub(crate) fn opens(&self) -> Vec<&str> {
+        let others = self.variants.iter().map(|variant| variant.open.as_str());
+        with_variants(self.open.as_deref(), others)
+    }
+
+    /// Whether a text opens it.
+    pub(crate) fn is_opened_by(&self, text: &str) -> bool {
+        self.opens().iter().any(|open| is_variant(text, open))
+    }
+
+    /// All that closes it.
+    pub(crate) fn closes(&self) -> Vec<&str> {
+        let others = self.variants.iter();
+        let others = others.filter_map(|variant| variant.close.as_deref());
+        with_variants(self.close.as_deref(), others)
+    }
+}
+
+/// A text, unless it is one of its variants, and these, without white space around them.
+fn with_variants<'t>(own: Option<&'t str>, others: impl Iterator<Item = &'t str>) -> Vec<&'t str> {
+    let mut all: Vec<&str> = Vec::new();
+    for text in others.map(str::trim) {
+        if !all.contains(&text) {
+            all.push(text);
+        }
+    }
+    let own = own.map(str::trim);
+    if let Some(own) = own.filter(|own| !all.iter().any(|other| is_variant(own, other))) {
+        all.insert(0, own);
+    }
+    all
 }
 
 /// What stands around reasoning in a rendering.
@@ -235,6 +281,7 @@ pub(super) fn find(
         closed_by_prompt: remainders.iter().any(closes),
         open,
         close,
+        variants: Vec::new(),
     })
 }
 

@@ -197,6 +197,13 @@ fn of_reasoning(shape: &ReasoningShape) -> Vec<String> {
     if shape.closed_by_prompt {
         all.push("a prompt closes it at once when thinking is off".to_owned());
     }
+    let varied_by = shape.varied_by();
+    if !varied_by.is_empty() {
+        all.push(format!(
+            "opened or closed otherwise for other values of {}",
+            all_shown(&varied_by)
+        ));
+    }
     all
 }
 
@@ -423,6 +430,7 @@ mod tests {
                 cut_from_content: places.contains('x'),
                 opened_by_prompt: places.contains('o'),
                 closed_by_prompt: places.contains('z'),
+                variants: Vec::new(),
             };
             assert_eq!(of_reasoning(&shape).join("; "), expected);
         }

@@ -244,7 +244,7 @@ impl<'t> TurnProber<'t> {
     }
 
     /// What is found out while the template is given a variable that it is not given otherwise.
-    pub(super) fn given<T>(
+    pub(crate) fn given<T>(
         &mut self,
         name: &str,
         value: impl Into<Value>,

@@ -23,7 +23,7 @@ impl Delimiter {
     /// The literal that says the same, if there is one.
     pub(super) fn literal(&self) -> Option<&str> {
         match self {
-            Delimiter::Exact(text) => Some(text),
+            Delimiter::Exact(text) => (!text.contains(is_slot)).then_some(text),
             Delimiter::IgnoringSpace(text) => {
                 (!text.contains(char::is_whitespace) && !text.contains(is_slot)).then_some(text)
             }
@@ -217,7 +217,7 @@ fn without_brackets(value: Value) -> Value {
 mod tests {
     use super::*;
     use crate::json;
-    use crate::markers::{NAME_SLOT, UNIT_CLOSE, UNIT_OPEN};
+    use crate::markers::{NAME_SLOT, UNIT_CLOSE, UNIT_OPEN, VARIABLE_SLOT};
 
     fn exact(text: &str) -> Delimiter {
         Delimiter::Exact(text.to_owned())
@@ -238,6 +238,12 @@ mod tests {
             (spaced("<a>"), Some("<a>"), "<a>"),
             // `</a></b>` means the same.
             (spaced("</a>\n</b>"), None, r"</a>\s*</b>"),
+            // A variable shows in it.
+            (
+                exact(&format!("<t n=\"{VARIABLE_SLOT}\">")),
+                None,
+                r#"<t n="[^\s<>]*?">"#,
+            ),
             // `</read>` closes a call as `</knock>` does.
             (spaced(&format!("</{NAME_SLOT}>")), None, r"</[^\s<>]*?>"),
             (expression(r"\A<a>"), None, r"\A<a>"),

@@ -33,6 +33,7 @@ pub(super) fn findings(
             cut_from_content: false,
             opened_by_prompt: false,
             closed_by_prompt: false,
+            variants: Vec::new(),
         });
     }
     findings.content = ContentShape {

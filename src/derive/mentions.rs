@@ -1,7 +1,7 @@
 //! Answers and thoughts that speak of the markers of their own format, and have to come back whole.
 
 use crate::analysis::assistant_turn::AssistantTurn;
-use crate::analysis::{CallParts, Findings};
+use crate::analysis::{CallParts, Findings, ReasoningShape};
 use crate::format::Dialect;
 use crate::json;
 use crate::markers::lexicon::unmarked;
@@ -96,6 +96,11 @@ pub(super) fn all(findings: &Findings, marked: &Findings, samples: &[Sample]) ->
         let sentence = format!("I could write this:\n{call}\nBut no, the answer is plain.");
         all.extend(in_place(sample, &call, "in a thought", THOUGHT, &sentence));
     }
+    // Where a common sign opens calls, an answer about code quotes what looks like one: `[read(key=1)]`.
+    if let (Some(sample), Some(call)) = (said, common_call(findings, samples)) {
+        let sentence = format!("Then write `{call}` behind it.");
+        all.extend(in_place(sample, &call, "in code", ANSWER, &sentence));
+    }
     // An answer quotes what the prompt says of calls.
     if let (Some(sample), Some((marker, shown))) = (said, shown_call(findings, samples)) {
         let sentence = format!("Calls are written so:\n{shown}\nThat is all.");
@@ -150,6 +155,16 @@ fn whole_call(findings: &Findings, samples: &[Sample]) -> Option<String> {
     // With no marker before it, nothing tells where the call begins.
     let start = own.find(head).filter(|_| !head.is_empty())?;
     Some(own[start..].trim().to_owned())
+}
+
+/// A whole call, where nothing but a common sign opens it.
+fn common_call(findings: &Findings, samples: &[Sample]) -> Option<String> {
+    let calls = findings.call_parts()?;
+    let section = calls.section_open.trim();
+    let is_sign = !section.is_empty() && !section.contains(char::is_alphanumeric);
+    let is_common =
+        is_sign && !unlikely_in_prose(section) && !unlikely_in_prose(calls.first_text());
+    whole_call(findings, samples).filter(|_| is_common)
 }
 
 /// A sample of one plain call and nothing else. Some models never call without a thought.
@@ -245,8 +260,8 @@ fn in_place(
 /// Whether a thought can't hold this marker, which closes it.
 fn closes_thoughts(findings: &Findings, marker: &str) -> bool {
     let shape = findings.reasoning.as_ref();
-    let close = shape.and_then(|shape| shape.close.as_deref());
-    close.is_some_and(|close| close.contains(marker))
+    let closes = shape.map_or_else(Vec::new, ReasoningShape::closes);
+    closes.iter().any(|close| close.contains(marker))
 }
 
 /// The markers that can be mentioned: all but those that end a turn, behind which nothing is read.
@@ -265,6 +280,12 @@ fn mentionable(findings: &Findings) -> Vec<String> {
     let texts = content.open.iter().chain(&content.close);
     let texts = texts.chain(&content.beside_reasoning);
     found.extend(texts.flat_map(|text| mention_texts(text)));
+    if let Some(shape) = &findings.reasoning {
+        // Where a variable shows in a marker, the usual one will do.
+        let texts = shape.opens().into_iter().chain(shape.closes());
+        let texts = texts.filter(|text| !text.contains(is_slot));
+        found.extend(texts.flat_map(mention_texts));
+    }
     found.retain(|marker| !is_end(marker));
     let mut found: Vec<String> = found.iter().map(|marker| unmarked(marker)).collect();
     dedup(&mut found);
@@ -547,6 +568,51 @@ mod tests {
             let found = whole_call(&findings, &[sample]);
             assert_eq!(found.as_deref(), expected, "{output}");
         }
+    }
+
+    #[test]
+    fn a_call_that_a_common_sign_opens_is_quoted_in_an_answer() {
+        const PYTHON: &str = "NAME(«KEY=QUOTED·, »)";
+        for (format, output, expected) in [
+            (
+                ["[", PYTHON, ", ", "]"],
+                "[read_tide()]<end>",
+                Some("[read_tide()]"),
+            ),
+            // A marker opens these, or nothing does.
+            (
+                ["<calls>", PYTHON, ", ", "</calls>"],
+                "<calls>read_tide()</calls>",
+                None,
+            ),
+            (
+                ["[", "<call>NAMEARGUMENTS</call>", ", ", "]"],
+                "[<call>read_tide{}</call>]",
+                None,
+            ),
+            (["", "OBJECT", "", ""], "{}<end>", None),
+        ] {
+            let findings = invented::with_calls(format);
+            let sample = invented::sample(output, AssistantTurn::calls([tide_call()]));
+            let found = common_call(&findings, &[sample]);
+            assert_eq!(found.as_deref(), expected, "{output}");
+        }
+    }
+
+    #[test]
+    fn markers_that_vary_with_a_variable_are_mentioned_as_the_usual_ones() {
+        let variants = "{% set t = 'glance' if effort == 'low' else 'mull' %}\
+                        {% if m.reasoning_content %}<{{ t }}>{{ m.reasoning_content }}</{{ t }}>{% endif %}{{ m.content }}";
+        let input = invented::search_input(variants);
+        let found = mentionable(&input.marked);
+        for marker in ["<mull>", "</mull>", "<glance>", "</glance>"] {
+            assert!(found.iter().any(|found| found == marker), "{marker}");
+        }
+        assert!(closes_thoughts(&input.findings, "</glance>"));
+        // Thoughts are tried with the other value, too.
+        let samples = input.samples.all.iter();
+        let mut outputs = samples.map(|sample| sample.output.as_str());
+        assert!(outputs.any(|output| output.starts_with("<glance>")));
     }
 
     #[test]

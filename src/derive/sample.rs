@@ -159,6 +159,41 @@ impl<'t> Sampling<'t> {
         samples
     }
 
+    /// Renders samples with thoughts that are opened and closed as they are where variables have other values.
+    pub(super) fn render_varied(&mut self, findings: &Findings) -> Vec<Sample> {
+        let mut samples = Samples {
+            all: Vec::new(),
+            tools: self.tools.clone(),
+            refused: Vec::new(),
+            stem: String::new(),
+        };
+        let shape = findings.reasoning.as_ref();
+        for variant in shape.map_or(&[][..], |shape| &shape.variants) {
+            let mut findings = findings.clone();
+            if let Some(shape) = &mut findings.reasoning {
+                shape.open = Some(variant.filled(&variant.open));
+                shape.close = variant.close.as_deref().map(|close| variant.filled(close));
+            }
+            let conversations = conversations().into_iter();
+            for conversation in conversations.filter(|one| one.turn.reasoning.is_some()) {
+                self.offer_for(&conversation, &samples.tools);
+                let Analysis {
+                    prober, headers, ..
+                } = &mut self.analysis;
+                prober.given(&variant.variable, variant.value(), |prober| {
+                    let sampler = Sampler {
+                        prober,
+                        headers,
+                        findings: &findings,
+                        conversation: &conversation,
+                    };
+                    sampler.add_to(&mut samples);
+                });
+            }
+        }
+        samples.all
+    }
+
     /// The sample of something else that is said upon a question, with other tools at hand; `None` if the chat template refuses it.
     pub(super) fn sample_of(
         &mut self,
@@ -202,17 +237,22 @@ impl<'t> Sampling<'t> {
         })
     }
 
+    /// Offers the tools of a conversation.
+    fn offer_for(&mut self, conversation: &Conversation, tools: &Tools) {
+        let offers = conversation.has_tools && self.takes_tools;
+        self.analysis.prober.offer(match offers {
+            true => tools.as_list().to_vec(),
+            false => Vec::new(),
+        });
+    }
+
     fn sampler<'a>(
         &'a mut self,
         conversation: &'a Conversation,
         tools: &Tools,
         findings: &'a Findings,
     ) -> Sampler<'a, 't> {
-        let offers = conversation.has_tools && self.takes_tools;
-        self.analysis.prober.offer(match offers {
-            true => tools.as_list().to_vec(),
-            false => Vec::new(),
-        });
+        self.offer_for(conversation, tools);
         Sampler {
             prober: &self.analysis.prober,
             headers: &self.analysis.headers,
@@ -330,10 +370,11 @@ impl Sampler<'_, '_> {
         if !open.is_empty() && rest.contains(open) && !is_closed {
             // The prompt begins to think, and history leaves it out.
             let rest = full[seam..].trim_start();
-            // Some turns begin with what closes them, as if a prompt had opened them.
-            let rest = rest
+            // Some turns begin with what closes them, as if a prompt had opened them, or have opened them in another way.
+            let behind = rest
                 .strip_prefix(close)
-                .map_or(&full[seam..], str::trim_start);
+                .or_else(|| self.other_opener(rest)?.strip_prefix(close));
+            let rest = behind.map_or(&full[seam..], str::trim_start);
             let thinking = format!("{THOUGHT}\n{close}\n\n{rest}");
             self.sample(prompt, &thinking, Some(THOUGHT))
         } else if is_closed && !thinks {
@@ -345,6 +386,14 @@ impl Sampler<'_, '_> {
             let prefix = if begins { prompt } else { &full[..seam] };
             self.sample(prefix, &full[seam..], None)
         }
+    }
+
+    /// What follows the marker of a text that opens a thought where a variable has another value.
+    fn other_opener<'t>(&self, text: &'t str) -> Option<&'t str> {
+        let shape = self.findings.reasoning.as_ref()?;
+        let marker = markers::first_piece(text)?;
+        let is_other = shape.is_opened_by(marker) && !shape.variants.is_empty();
+        is_other.then(|| text[marker.len()..].trim_start())
     }
 
     /// The sample with this prompt and output. `thought` is what was added to the output.

@@ -42,6 +42,8 @@ impl SearchInput {
         let mentions = mentions::all(&findings, &marked, &samples.all);
         let damaged = damage::all(&findings, &samples.all);
         let outputs = output::cases(&findings, &samples, options);
+        // What speaks of markers, and what models do to texts, is tried with the usual ones.
+        samples.all.extend(sampling.render_varied(&findings));
         let search_input = SearchInput {
             outputs,
             findings,

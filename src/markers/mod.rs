@@ -16,6 +16,8 @@ pub(crate) const NAME_SLOT: char = '\u{E000}';
 pub(crate) const ID_SLOT: char = '\u{E001}';
 pub(crate) const INDEX_SLOT: char = '\u{E002}';
 pub(crate) const KEY_SLOT: char = '\u{E003}';
+/// What a variable of the template shows.
+pub(crate) const VARIABLE_SLOT: char = '\u{E004}';
 
 /// Stand around a marker that consists of several parts, as [`lexicon`] finds them.
 pub(crate) const UNIT_OPEN: char = '\u{E010}';
@@ -47,7 +49,10 @@ fn marker_bracket(open: char) -> Option<char> {
 }
 
 pub(crate) fn is_slot(c: char) -> bool {
-    matches!(c, NAME_SLOT | ID_SLOT | INDEX_SLOT | KEY_SLOT)
+    matches!(
+        c,
+        NAME_SLOT | ID_SLOT | INDEX_SLOT | KEY_SLOT | VARIABLE_SLOT
+    )
 }
 
 /// The pieces of a text: markers in brackets, words, runs of a sign, single characters.

@@ -1,6 +1,6 @@
 //! The field for content.
 
-use crate::analysis::CallParts;
+use crate::analysis::{CallParts, ReasoningShape};
 use crate::derive::choices::Choice;
 use crate::derive::delimiter::{Delimiter, FieldDraft};
 use crate::derive::regex::{any_of, before_any_of, exact, ignoring_space};
@@ -59,18 +59,18 @@ impl Drafter<'_> {
     /// What opens a thought, where that is none since nothing closes it, and no part of a text.
     pub(super) fn unclosed_thoughts(&self) -> Vec<Delimiter> {
         let shape = self.findings.reasoning.as_ref();
-        let open = shape.and_then(|shape| shape.open.as_deref());
-        match open.map(str::trim) {
-            Some(open) if markers::reads_like_prose(open) => {
-                vec![Delimiter::Expression(self.dropped_words(open))]
-            }
-            Some(open) => {
+        let opens = shape
+            .map_or_else(Vec::new, ReasoningShape::opens)
+            .into_iter();
+        let unclosed = opens.flat_map(|open| match markers::reads_like_prose(open) {
+            true => vec![Delimiter::Expression(self.dropped_words(open))],
+            false => {
                 let mut texts = Vec::new();
                 push_markers(&mut texts, open);
                 texts.into_iter().map(Delimiter::IgnoringSpace).collect()
             }
-            None => Vec::new(),
-        }
+        });
+        unclosed.collect()
     }
 
     /// The expression for words that open a text: at the turn's start, or behind reasoning, or behind other such words.
@@ -214,9 +214,10 @@ impl Drafter<'_> {
         }
         if let Some(shape) = &findings.reasoning {
             // What closes a thought may come without one: in `</mull>Yes.` it is no part of the answer.
-            let close = shape.close.as_deref().unwrap_or_default();
-            if !markers::reads_like_prose(close) {
-                push_markers(&mut skipped, close);
+            for close in shape.closes() {
+                if !markers::reads_like_prose(close) {
+                    push_markers(&mut skipped, close);
+                }
             }
         }
         let content = &findings.content;

@@ -1,6 +1,6 @@
 //! The expression that opens a call.
 
-use crate::analysis::CallParts;
+use crate::analysis::{CallParts, ReasoningShape};
 use crate::derive::choices::Choice;
 use crate::derive::regex::{any_of, before_any_of, char_until, exact, ignoring_space};
 use crate::format::{Node, Row};
@@ -48,7 +48,23 @@ impl Drafter<'_> {
             );
             return all.collect();
         }
-        vec![self.chained(calls, open)]
+        vec![self.chained(calls, open, "")]
+    }
+
+    /// The expressions that open calls which a common sign opens, where that stands at the beginning of the turn, or of a
+    /// line: `Write [read()] first` is said.
+    pub(super) fn open_patterns_at_start(&self, calls: &CallParts<'_>) -> Vec<String> {
+        let (lead, _) = split_last_marker(calls);
+        let section = calls.section_open.trim();
+        let is_sign = !section.is_empty() && !section.contains(char::is_alphanumeric);
+        if !is_sign || !lead.is_empty() || opens_unambiguously(calls) || unlikely_in_prose(section)
+        {
+            return Vec::new();
+        }
+        let line = (calls.section_open.contains('\n')).then(|| "(?:\\A|\\n)\\s*".to_owned());
+        let places = [self.turn_start()].into_iter().chain(line);
+        let opens = places.map(|place| self.chained(calls, &calls.open, &place));
+        opens.collect()
     }
 
     /// The expression that opens a call whose name stands behind its arguments: what opens a call is all that captures.
@@ -69,9 +85,13 @@ impl Drafter<'_> {
     /// Where a turn begins, apart from reasoning.
     fn turn_start(&self) -> String {
         let reasoning = self.findings.reasoning.as_ref();
-        match reasoning.and_then(|shape| shape.close.as_deref()) {
-            Some(close) => format!("(?:\\A|(?<={}\\s*))\\s*", exact(close.trim())),
-            None => "\\A\\s*".to_owned(),
+        let closes = reasoning.map_or_else(Vec::new, ReasoningShape::closes);
+        match closes.is_empty() {
+            false => {
+                let closes = closes.into_iter().map(exact);
+                format!("(?:\\A|(?<={}\\s*))\\s*", any_of(closes))
+            }
+            true => "\\A\\s*".to_owned(),
         }
     }
 
@@ -120,8 +140,9 @@ impl Drafter<'_> {
     }
 
     /// The expression for calls that nothing clear opens: the first is known by what opens them
-    /// all, or by the start of the turn, and the next by standing behind it.
-    fn chained(&self, calls: &CallParts<'_>, open: &Row) -> String {
+    /// all, or by the start of the turn, and the next by standing behind it. What opens them all may have to stand at a
+    /// place.
+    fn chained(&self, calls: &CallParts<'_>, open: &Row, place: &str) -> String {
         let section = calls.section_open.trim();
         let ahead = match calls.keys() {
             Some(keys) => format!("(?={})", json_call_start(calls, &keys)),
@@ -154,7 +175,7 @@ impl Drafter<'_> {
             _ if is_line_of_words(&calls.section_open) => {
                 format!("\\s*{}\\s*", ignoring_space(section))
             }
-            _ => format!("{}\\s*", ignoring_space(section)),
+            _ => format!("{place}{}\\s*", ignoring_space(section)),
         };
         // Where a turn has one call, or all of them in one list, no other follows it.
         if !calls.several || calls.is_array() {
@@ -179,7 +200,7 @@ impl Drafter<'_> {
                     .single_arguments()
                     .is_some_and(|arguments| arguments.in_python);
                 let bracket = if is_python { "(?<=\\))" } else { "" };
-                let behind = format!("(?<={}.*?)", ignoring_space(section));
+                let behind = format!("(?<={place}{}.*?)", ignoring_space(section));
                 let close = match unlikely_in_prose(&calls.close) {
                     true => format!("(?<={}\\s*)", ignoring_space(calls.close.trim())),
                     false => bracket.to_owned(),
@@ -307,6 +328,35 @@ mod tests {
                 drafter.open_patterns(drafter.calls.expect("there are calls"))
             });
             assert_eq!(found, expected, "{calls:?}");
+        }
+    }
+
+    #[test]
+    fn a_common_sign_opens_calls_at_the_start_of_turns_or_of_lines() {
+        for (calls, expected) in [
+            (
+                ["[", PYTHON, ", ", "]"],
+                vec![r"(?:(?:\A|(?<=</t>\s*))\s*\[\s*|"],
+            ),
+            (
+                ["\n[", PYTHON, ", ", "]"],
+                vec![r"(?:(?:\A|(?<=</t>\s*))\s*\[\s*|", r"(?:(?:\A|\n)\s*\[\s*|"],
+            ),
+            // Words and markers have their own rules, and so has what nothing opens.
+            (["Calls: ", PYTHON, ", ", ""], vec![]),
+            (["<calls>", PYTHON, ", ", "</calls>"], vec![]),
+            (["[", "<call>NAMEARGUMENTS</call>", ", ", "]"], vec![]),
+            (["", "OBJECT", "\n", ""], vec![]),
+        ] {
+            let findings = invented::findings(["<t>", "</t>"], [""; 2], calls);
+            let found = asked(&findings, &[], |drafter| {
+                drafter.open_patterns_at_start(drafter.calls.expect("there are calls"))
+            });
+            let starts = found.iter().map(|open| {
+                let end = open.find("(?<=\\)),").expect("another call may follow");
+                &open[..end]
+            });
+            assert_eq!(starts.collect::<Vec<_>>(), expected, "{calls:?}");
         }
     }
 

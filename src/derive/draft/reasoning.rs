@@ -17,32 +17,38 @@ impl Drafter<'_> {
         let shape = self.findings.reasoning.as_ref()?;
         let close = shape.close.as_deref().map(str::trim);
         let mut field = FieldDraft::new(&self.options.reasoning_field);
-        let open = shape.open.as_deref().map(str::trim);
-        field.open = Delimiters::one(match (open, close) {
-            (Some(open), _) if markers(open).next().is_some() => Delimiter::Exact(open.to_owned()),
-            // An answer may have the same words in it.
-            (Some(open), _) => Delimiter::Expression(self.words_at_start(open)),
+        let opens = shape.opens().into_iter();
+        field.open.alternatives = opens
+            .map(|open| match markers(open).next() {
+                Some(_) => Delimiter::Exact(open.to_owned()),
+                // An answer may have the same words in it.
+                None => Delimiter::Expression(self.words_at_start(open)),
+            })
+            .collect();
+        if field.open.alternatives.is_empty() {
             // Only the closer that comes shows that the turn has begun with a thought, though all text waits for it.
-            (None, close) => Delimiter::Expression(format!("\\A(?=.*?{})", exact(close?))),
-        });
-        let Some(close) = close else {
+            let open = format!("\\A(?=.*?{})", exact(close?));
+            field.open = Delimiters::one(Delimiter::Expression(open));
+        }
+        if close.is_none() {
             // In `Thought: … Action: …`, nothing ends the thought but what opens the next part.
             let openers = self.next_openers_after_reasoning();
             let any = || any_of(openers.iter().map(|opener| ignoring_space(opener)));
             let ahead = (!openers.is_empty()).then(|| format!("(?={})", any()));
             field.close = self.closers(&self.turn_ends(), ahead.into_iter().collect());
             return Some(field);
-        };
-        field.close = self.closers(&[close.to_owned()], Vec::new());
+        }
+        let closes: Vec<String> = shape.closes().into_iter().map(str::to_owned).collect();
+        field.close = self.closers(&closes, Vec::new());
         Some(field)
     }
 
     /// Other ways of opening reasoning: anywhere, or at the turn's start.
     pub(super) fn other_opens_of_thinking(&self, shape: &ReasoningShape) -> Vec<Delimiter> {
-        let open = shape.open.as_deref().map(str::trim);
         // Amid an answer, `Thought:` opens nothing: words do so at the turn's start alone.
-        let open = open.filter(|open| unlikely_in_prose(open) && !reads_like_prose(open));
-        let opens = open.map(|open| {
+        let opens = shape.opens().into_iter();
+        let opens = opens.filter(|open| unlikely_in_prose(open) && !reads_like_prose(open));
+        let opens = opens.map(|open| {
             // Further on it may only be spoken of: `Type <mull> first.`
             let at_start = format!("\\A\\s*{}", exact(open));
             [
@@ -50,7 +56,7 @@ impl Drafter<'_> {
                 Delimiter::Expression(at_start),
             ]
         });
-        opens.into_iter().flatten().collect()
+        opens.flatten().collect()
     }
 
     /// Ways of opening reasoning that look for what ends it.

@@ -2,7 +2,7 @@
 
 use crate::analysis::CallParts;
 use crate::derive::choices::Choice;
-use crate::derive::regex::{char_between, char_until, ignoring_space};
+use crate::derive::regex::{char_between, char_until, ignoring_space, is_of_names};
 use crate::format::{Node, Row, Slot};
 use crate::markers::lexicon::unmarked;
 use crate::markers::{self, unlikely_in_prose};
@@ -153,6 +153,7 @@ impl Drafter<'_> {
             Some(Node::Slot(Slot::Index)) if unlikely_in_prose(row.text(at + 3)) => {
                 row.text(at + 3)
             }
+            None => self.end_of_name(row.text(at + 1)),
             _ => row.text(at + 1),
         };
         let name = format!("{}+", self.name_class(&before, next));
@@ -164,6 +165,19 @@ impl Drafter<'_> {
         match is_last && named {
             true => format!("{id}(?P<name>{name})"),
             false => format!("{id}{name}"),
+        }
+    }
+
+    /// What ends a name that has this text behind it, and no slot behind that. Where the text begins with signs that
+    /// names have, as in `mcp:read: {…}`, the name goes up to the last of them: what follows these ends it.
+    fn end_of_name<'t>(&self, text: &'t str) -> &'t str {
+        let rest = text.trim_start_matches(|c| is_of_names(c) || c == ':');
+        let is_json = self.calls.is_some_and(|calls| calls.dialect().is_some());
+        match rest.trim() {
+            _ if rest.len() == text.len() => text,
+            "" if is_json => "{",
+            "" => text,
+            _ => rest,
         }
     }
 
@@ -342,6 +356,23 @@ mod tests {
                 ["[", "NAME(«KEY=QUOTED·, »)", ", ", "]"],
                 &[],
                 r#"(?P<name>[^\s("')\]}\[]+)\("#,
+            ),
+            // `mcp:read` and `read->all` are names, too.
+            (
+                ["", "<call>NAME: ARGUMENTS</call>", "", ""],
+                &[],
+                r"<call>(?:\s*\n\s*)?(?P<name>[^\s{]+):\s*",
+            ),
+            (
+                ["", "<call>NAME-><args>ARGUMENTS</call>", "", ""],
+                &[],
+                r"<call>(?:\s*\n\s*)?(?P<name>[^\s>]+)-><args>",
+            ),
+            // So is `read-tide`, behind which white space stands.
+            (
+                ["", "<call>NAME« --KEY RAW»\n</call>", "", ""],
+                &[],
+                r"<call>(?:\s*\n\s*)?(?P<name>[^\s<]+)",
             ),
             // The body follows at once: a name holds no sign that opens it.
             (

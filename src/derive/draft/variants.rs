@@ -3,6 +3,7 @@
 use crate::analysis::CallParts;
 use crate::derive::delimiter::{Delimiter, Delimiters, Draft};
 use crate::derive::regex::{any_of, before_any_of, ignoring_space};
+use crate::derive::surroundings::TextBounds;
 use crate::markers::{self, is_slot, unlikely_in_prose};
 
 use super::arguments::{key_class, whole_key};
@@ -146,7 +147,13 @@ impl Variants {
 impl Drafter<'_> {
     /// The other ways of opening and closing the fields of a draft.
     pub(super) fn variants(&self, draft: &Draft) -> Variants {
-        let thinking = self.variants_of_thinking();
+        let thinking = match self.around {
+            Some(around) => around
+                .reasoning
+                .as_ref()
+                .and_then(|around| self.at_start(around, draft)),
+            None => self.variants_of_thinking(),
+        };
         let calls = self
             .calls
             .and_then(|calls| self.variants_of_calls(calls, draft));
@@ -164,11 +171,30 @@ impl Drafter<'_> {
         }
     }
 
+    /// A thought that was seen at the beginning of turns alone, also where it has to stand there.
+    fn at_start(&self, around: &TextBounds, draft: &Draft) -> Option<FieldVariants> {
+        let name = &self.options.reasoning_field;
+        let field = draft.fields.iter().find(|field| field.name == *name)?;
+        let opens = &field.open.alternatives;
+        let is_first = around.is_first && around.behind.is_empty();
+        let is_text = |open: &Delimiter| !open.looks_around() && !open.expression().contains("\\A");
+        if !is_first || around.is_json || !opens.iter().all(is_text) {
+            return None;
+        }
+        let all = any_of(opens.iter().map(Delimiter::expression));
+        let at_start = Delimiter::Expression(format!("\\A\\s*{all}"));
+        Some(FieldVariants {
+            name: name.clone(),
+            opens: opens.iter().cloned().chain([at_start]).collect(),
+            ..FieldVariants::default()
+        })
+    }
+
     fn variants_of_thinking(&self) -> Option<FieldVariants> {
-        let shape = self.findings.reasoning.as_ref();
-        let shape = shape.filter(|_| self.around.is_none())?;
+        let shape = self.findings.reasoning.as_ref()?;
         let close = shape.close.as_deref().map(str::trim);
-        let own = close.filter(|close| !markers::reads_like_prose(close));
+        let own = shape.closes().into_iter();
+        let own = own.filter(|close| !markers::reads_like_prose(close));
         Some(FieldVariants {
             name: self.options.reasoning_field.clone(),
             opens: self.other_opens_of_thinking(shape),
@@ -176,7 +202,6 @@ impl Drafter<'_> {
             unopened: self.unclosed_thoughts(),
             closes: own
                 .map(|close| Delimiter::Exact(close.to_owned()))
-                .into_iter()
                 .collect(),
             // Without a closer, the draft has all that ends a thought already.
             also_closes: close.map_or_else(Vec::new, |_| self.other_closes_of_thinking()),
@@ -203,6 +228,10 @@ impl Drafter<'_> {
             return Some(variants);
         }
         variants.opens = self.call_opens(calls, own);
+        for own in self.open_patterns_at_start(calls) {
+            let opens = self.call_opens(calls, &Delimiter::Expression(own));
+            variants.opens.extend(opens);
+        }
         let others = match own.literal() {
             Some(_) => Vec::new(),
             None => self.open_patterns(calls),
@@ -256,7 +285,11 @@ impl Drafter<'_> {
             behind.extend(markers::markers(&calls.section_close).map(str::to_owned));
         }
         let shape = self.findings.reasoning.as_ref();
-        behind.extend(shape.and_then(|shape| Some(shape.close.as_deref()?.trim().to_owned())));
+        behind.extend(
+            shape
+                .into_iter()
+                .flat_map(|shape| shape.closes().into_iter().map(str::to_owned)),
+        );
         // The model may write the header.
         let turn = &self.findings.turn;
         let headers = turn
@@ -462,6 +495,44 @@ mod tests {
 
     fn spaced(text: &str) -> Delimiter {
         Delimiter::IgnoringSpace(text.to_owned())
+    }
+
+    #[test]
+    fn a_thought_that_was_seen_at_the_start_alone_may_have_to_stand_there() {
+        let bounds = |behind: &[&str]| TextBounds {
+            is_first: true,
+            behind: behind.iter().map(|text| (*text).to_owned()).collect(),
+            ..TextBounds::default()
+        };
+        let at_start = Delimiter::Expression("(?:\\A|<assistant>)\\s*Hm:".to_owned());
+        for (opens, behind, expected) in [
+            (
+                vec![exact("<plan>"), exact("<mull>")],
+                &[][..],
+                Some(r"\A\s*(?:<plan>|<mull>)"),
+            ),
+            (vec![exact("<mull>")], &[], Some(r"\A\s*<mull>")),
+            // It stands behind a text as well, or has to stand at the start already.
+            (vec![exact("<mull>")], &["</say>"], None),
+            (vec![at_start], &[], None),
+        ] {
+            let mut field = FieldDraft::new("thinking");
+            field.open.alternatives = opens.clone();
+            let draft = Draft {
+                head: Object::new(),
+                fields: vec![field],
+            };
+            let findings = invented::with_calls([""; 4]);
+            let found = asked(&findings, &[], |drafter| {
+                drafter.at_start(&bounds(behind), &draft)
+            });
+            let found = found.map(|found| found.opens);
+            let expected = expected.map(|open| {
+                let open = Delimiter::Expression(open.to_owned());
+                opens.iter().cloned().chain([open]).collect()
+            });
+            assert_eq!(found, expected, "{opens:?}");
+        }
     }
 
     /// A draft of calls and what is left over, which are closed by these.

@@ -1,0 +1,331 @@
+//! How reasoning is opened and closed where a variable has another value: `<think effort="low">`, or `<think_low>`.
+
+use crate::markers::{VARIABLE_SLOT, closing_marker, is_word, markers};
+use crate::value::Value;
+
+use super::sample_turns::SampleTurns;
+use super::turn_headers::TurnHeaders;
+use super::turn_prober::{PrecedingMessages, ThinkingMode, TurnProber};
+use super::variables::is_given;
+
+/// So many variants are tried on drafts at most.
+const MAX_VARIANTS: usize = 6;
+
+/// So many words of a template are given to each of its variables at most.
+const MAX_WORDS: usize = 32;
+
+/// Words with which variables are compared are short.
+const LONGEST_WORD: usize = 16;
+
+/// A word and a number that no template writes by itself.
+const ANY_WORD: &str = "qxvaluezq";
+const ANY_NUMBER: i64 = 817_263_549;
+
+/// Whether a text is another one with something in place of its slot.
+pub(super) fn is_variant(text: &str, other: &str) -> bool {
+    match other.split_once(VARIABLE_SLOT) {
+        Some((before, behind)) => {
+            let rest = text.strip_prefix(before);
+            rest.is_some_and(|rest| rest.ends_with(behind))
+        }
+        None => text == other,
+    }
+}
+
+/// A value of a variable.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Given {
+    Word(String),
+    Number(i64),
+}
+
+impl Given {
+    fn to_value(&self) -> Value {
+        match self {
+            Given::Word(word) => word.as_str().into(),
+            Given::Number(number) => (*number).into(),
+        }
+    }
+
+    /// As it shows in a rendering.
+    fn shown(&self) -> String {
+        match self {
+            Given::Word(word) => word.clone(),
+            Given::Number(number) => number.to_string(),
+        }
+    }
+}
+
+/// How reasoning is opened and closed where a variable has a value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ReasoningVariant {
+    /// The name of the variable.
+    pub(crate) variable: String,
+    given: Given,
+    /// What opens it; a slot stands for any value.
+    pub(crate) open: String,
+    /// What closes it.
+    pub(crate) close: Option<String>,
+}
+
+impl ReasoningVariant {
+    /// The value of the variable.
+    pub(crate) fn value(&self) -> Value {
+        self.given.to_value()
+    }
+
+    /// A text of it with the value in place of the slot.
+    pub(crate) fn filled(&self, text: &str) -> String {
+        text.replace(VARIABLE_SLOT, &self.given.shown())
+    }
+}
+
+/// How reasoning, which is opened and closed so, is where the variables of these names have other values: any, or one of the
+/// words that the template has in quotes.
+pub(super) fn find(
+    prober: &mut TurnProber<'_>,
+    headers: &TurnHeaders,
+    turns: &SampleTurns,
+    [open, close]: [Option<&str>; 2],
+    (jinja, names): (&str, &[String]),
+) -> Vec<ReasoningVariant> {
+    let Some(usual) = UsualTurn::of(prober, headers, turns, close.is_some()) else {
+        return Vec::new();
+    };
+    let usual_open = open.map_or("", str::trim);
+    let mut variants: Vec<ReasoningVariant> = Vec::new();
+    for name in names {
+        if is_given(name) || name.ends_with("_token") || prober.knows(name) {
+            continue;
+        }
+        for variant in variants_by(prober, jinja, name, turns, &usual) {
+            // The usual one has to be known by what is found.
+            let is_known = usual.open == usual_open || is_variant(usual_open, &variant.open);
+            let is_new = |other: &ReasoningVariant| {
+                (&other.open, &other.close) != (&variant.open, &variant.close)
+            };
+            if is_known && variants.len() < MAX_VARIANTS && variants.iter().all(is_new) {
+                variants.push(variant);
+            }
+        }
+    }
+    variants
+}
+
+/// How reasoning is opened and closed where one variable has other values.
+fn variants_by(
+    prober: &mut TurnProber<'_>,
+    jinja: &str,
+    name: &str,
+    turns: &SampleTurns,
+    usual: &UsualTurn,
+) -> Vec<ReasoningVariant> {
+    let mut vary = |given: Given| {
+        let varied = |prober: &TurnProber<'_>| usual.varied(prober, turns);
+        let (open, close) = prober.given(name, given.to_value(), varied)?;
+        Some(ReasoningVariant {
+            variable: name.to_owned(),
+            given,
+            open,
+            close,
+        })
+    };
+    // Any value shows in `<think effort="low">`. Where the template calculates with it, no word will do.
+    let any = [Given::Word(ANY_WORD.to_owned()), Given::Number(ANY_NUMBER)];
+    let shows = any.into_iter().find_map(|given| {
+        let mut variant = vary(given)?;
+        let shown = variant.given.shown();
+        let texts = [&mut variant.open].into_iter().chain(&mut variant.close);
+        texts.for_each(|text| *text = text.replace(&shown, &VARIABLE_SLOT.to_string()));
+        variant.open.contains(VARIABLE_SLOT).then_some(variant)
+    });
+    match shows {
+        Some(any) => vec![any],
+        None if !is_beside_words(jinja, name) => Vec::new(),
+        // None but `low` makes it `<think_low>`.
+        None => words_in_quotes(jinja)
+            .into_iter()
+            .filter_map(|word| vary(Given::Word(word.to_owned())))
+            .collect(),
+    }
+}
+
+/// A turn with a thought and a text where no variable is given.
+struct UsualTurn {
+    mode: ThinkingMode,
+    /// What stands before what opens the thought.
+    header: String,
+    open: String,
+    close: Option<String>,
+}
+
+impl UsualTurn {
+    fn of(
+        prober: &TurnProber<'_>,
+        headers: &TurnHeaders,
+        turns: &SampleTurns,
+        is_closed: bool,
+    ) -> Option<UsualTurn> {
+        // With thinking switched on, a variable that is also a switch would have the value of that.
+        let modes = [ThinkingMode::Unset, ThinkingMode::On].into_iter();
+        let mut found = modes.filter_map(|mode| {
+            let [before, behind] = around_thought(prober, turns, mode)?;
+            let open = headers.body(&before, PrecedingMessages::Question, mode);
+            Some(UsualTurn {
+                mode,
+                header: before[..before.len() - open.len()].to_owned(),
+                open: open.trim().to_owned(),
+                close: is_closed.then(|| closing_marker(&behind)).flatten(),
+            })
+        });
+        let is_opened = |turn: &UsualTurn| markers(&turn.open).next().is_some();
+        found.find(|turn| is_opened(turn) && !prober.holds_words(&turn.open))
+    }
+
+    /// What opens the thought and what closes it, if one of them is another now.
+    fn varied(
+        &self,
+        prober: &TurnProber<'_>,
+        turns: &SampleTurns,
+    ) -> Option<(String, Option<String>)> {
+        let [before, behind] = around_thought(prober, turns, self.mode)?;
+        let open = before.strip_prefix(self.header.as_str())?.trim();
+        let close = match &self.close {
+            Some(_) => Some(closing_marker(&behind)?),
+            None => None,
+        };
+        let is_usual = open == self.open && close == self.close;
+        // Words may as well be said.
+        let is_marked = markers(open).next().is_some();
+        (is_marked && !is_usual).then(|| (open.to_owned(), close))
+    }
+}
+
+/// What stands before a thought in its turn and behind it, if it is written there.
+fn around_thought(
+    prober: &TurnProber<'_>,
+    turns: &SampleTurns,
+    mode: ThinkingMode,
+) -> Option<[String; 2]> {
+    let turn = prober.turn(PrecedingMessages::Question, &turns.thoughtful, mode);
+    let turn = turn.ok()?;
+    let (before, behind) = turn.tail().split_once(&turns.thought)?;
+    Some([before.to_owned(), behind.to_owned()])
+}
+
+/// Whether a word in quotes stands behind a name in a tag of a template: then texts are values of the variable.
+fn is_beside_words(jinja: &str, name: &str) -> bool {
+    let mut places = jinja.match_indices(name).map(|(at, _)| at + name.len());
+    places.any(|end| {
+        let rest = &jinja[end..];
+        let tag = rest.split(['%', '}', '\n']).next().unwrap_or_default();
+        !rest.starts_with(is_word) && !words_in_quotes(tag).is_empty()
+    })
+}
+
+/// The words that a template has in quotes, each once: one of them may be what it compares a variable with.
+fn words_in_quotes(jinja: &str) -> Vec<&str> {
+    let mut found: Vec<&str> = Vec::new();
+    for quote in ['\'', '"'] {
+        let parts = jinja.split(quote);
+        let is_one_word = |part: &&str| {
+            let mut chars = part.chars();
+            let is_short = (1..=LONGEST_WORD).contains(&part.len());
+            is_short && chars.all(|c| c.is_ascii_alphanumeric() || "_-".contains(c))
+        };
+        for word in parts.filter(is_one_word) {
+            if found.len() < MAX_WORDS && !found.contains(&word) {
+                found.push(word);
+            }
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::tests::{found, template};
+
+    #[test]
+    fn what_opens_and_closes_thoughts_varies_with_variables() {
+        for (assistant, open, close) in [
+            // Any value shows.
+            (
+                "<m n=\"{{ effort | default('high') }}\">T</m>",
+                "<m n=\"*\">",
+                "</m>",
+            ),
+            // The template calculates with it.
+            (
+                "{% set n = budget if budget is defined else 300 %}<m n=\"{{ n + 0 }}\">T</m>",
+                "<m n=\"*\">",
+                "</m>",
+            ),
+            // It shows in what closes the thought as well.
+            (
+                "<m{{ n | default(1) }}>T</m{{ n | default(1) }}>",
+                "<m*>",
+                "</m*>",
+            ),
+            // None but a word that the template knows changes it.
+            (
+                "{% set t = 'glance' if effort == 'low' else 'mull' %}<{{ t }}>T</{{ t }}>",
+                "<mull> <glance>",
+                "</mull> </glance>",
+            ),
+            // Others are refused.
+            (
+                "{% set t = {'a': 'mull', 'b': 'ponder'}[effort | default('a')] %}<{{ t }}>T</{{ t }}>",
+                "<mull> <ponder>",
+                "</mull> </ponder>",
+            ),
+            // It changes what stands elsewhere.
+            ("{{ mood | default('') }}<m>T</m>", "<m>", "</m>"),
+            ("<m>T</m>{{ mood | default('') }}", "<m>", "</m>"),
+            // Nothing but words opens it.
+            (
+                "{{ 'Hm' if mood == 'low' else 'Mull' }}: T</m>",
+                "Mull:",
+                "</m>",
+            ),
+            ("<m>T</m>", "<m>", "</m>"),
+        ] {
+            let thought = "{{ m.reasoning_content }}";
+            let jinja = assistant.replace('T', thought);
+            let jinja =
+                format!("{{% if m.reasoning_content %}}{jinja}{{% endif %}}{{{{ m.content }}}}");
+            let shape = found(&template(&jinja)).reasoning.expect("it thinks");
+            let texts = [shape.opens(), shape.closes()];
+            let texts = texts.map(|texts| texts.join(" ").replace(VARIABLE_SLOT, "*"));
+            assert_eq!(texts, [open, close], "{assistant}");
+            let is_varied = !shape.varied_by().is_empty();
+            assert_eq!(
+                is_varied,
+                open.contains('*') || open.contains("> <"),
+                "{assistant}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_variable_that_is_compared_with_words_stands_before_one() {
+        for (jinja, expected) in [
+            ("{% if effort == 'low' %}", true),
+            ("{% set effort = effort | default('low') %}", true),
+            ("{% if effort %}low{% endif %}{{ 'low' }}", false),
+            ("{% if role == 'low' and effort %}", false),
+            ("{% if effort_of == 'low' %}", false),
+            ("{% if effort %}\n'low'", false),
+        ] {
+            assert_eq!(is_beside_words(jinja, "effort"), expected, "{jinja}");
+        }
+    }
+
+    #[test]
+    fn words_in_quotes_are_short_and_each_is_taken_once() {
+        let jinja =
+            "{% if a == 'low' or b == \"two-fold\" or c in ['low', 'a b', ''] %}'s{% endif %}";
+        assert_eq!(words_in_quotes(jinja), ["low", "two-fold"]);
+    }
+}
