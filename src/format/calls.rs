@@ -5,8 +5,6 @@ use super::{Node, Slot, ValueForm};
 /// A call, and what stands around it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct CallView<'n> {
-    /// All of the call; or of a turn, where one array holds all calls.
-    pub(crate) row: &'n [Node],
     /// What it begins with: texts and slots up to its body.
     pub(crate) open: &'n [Node],
     /// What it consists of, or the array.
@@ -38,18 +36,12 @@ impl<'n> CallView<'n> {
             _ => at_most,
         };
         Some(CallView {
-            row,
             open: &row[..at],
             body: &row[at],
             close: &row[at + 1..],
             separator,
             several: at_most != Some(1),
         })
-    }
-
-    /// The same of each call; `None` where one array holds all of them.
-    pub(crate) fn of_each(calls: &'n Node) -> Option<CallView<'n>> {
-        CallView::of(calls).filter(|call| !matches!(call.body, Node::Array(_)))
     }
 }
 
@@ -126,7 +118,7 @@ mod tests {
             let calls = Node::calls(call, separator);
             let found = CallView::of(&calls).map(|call| {
                 let body = call.body.to_string();
-                assert!(CallView::of_each(&calls).is_some() && call.several);
+                assert!(call.several, "{call:?}");
                 [
                     shown(call.open),
                     body,
@@ -147,7 +139,7 @@ mod tests {
             (shown(found.open), shown(found.close)),
             ("`<calls>`".into(), "`</calls>`".into())
         );
-        assert!(CallView::of_each(&list).is_none());
+        assert!(matches!(found.body, Node::Array(_)));
     }
 
     #[test]

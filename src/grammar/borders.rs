@@ -125,7 +125,7 @@ fn turn_ends(end: &[Node]) -> impl Iterator<Item = String> {
 /// What shows within an argument that it or its call ends, or that another one begins, although none of it is clear by
 /// itself.
 fn unclear_ends(calls: &Node) -> Vec<Expr> {
-    let call = CallView::of_each(calls);
+    let call = each_call(calls);
     let arguments = call.and_then(|call| between_arguments(call.body));
     let ends = unclear_ends_of_calls(calls).into_iter();
     arguments.into_iter().chain(ends).collect()
@@ -133,7 +133,7 @@ fn unclear_ends(calls: &Node) -> Vec<Expr> {
 
 /// The same of calls alone.
 fn unclear_ends_of_calls(calls: &Node) -> Vec<Expr> {
-    let Some(call) = CallView::of_each(calls) else {
+    let Some(call) = each_call(calls) else {
         return Vec::new();
     };
     let close = text_behind(call.close, None);
@@ -178,7 +178,7 @@ fn between_calls(call: &CallView<'_>, close: &str) -> Option<Expr> {
 /// What shows where no marker does that calls begin or end: what stands before the first of them or between two.
 pub(super) fn unclear_calls(format: &Format, calls: &Node) -> Vec<Expr> {
     let mut all = unclear_ends_of_calls(calls);
-    let Some(call) = &CallView::of_each(calls) else {
+    let Some(call) = &each_call(calls) else {
         return all;
     };
     all.extend(object_head(call));
@@ -207,13 +207,18 @@ pub(super) fn unclear_calls(format: &Format, calls: &Node) -> Vec<Expr> {
     all
 }
 
+/// What stands around each call; nothing does where one array holds all of them.
+fn each_call(calls: &Node) -> Option<CallView<'_>> {
+    CallView::of(calls).filter(|call| !matches!(call.body, Node::Array(_)))
+}
+
 /// What begins a call that is an object where white space is all that stands between two of them: what reads the calls
 /// may do without it.
 fn object_head(call: &CallView<'_>) -> Option<Expr> {
     let separator = text_behind(call.separator, None);
     // Behind calls, `So{"do": "read"` in an answer would be read as another call.
     let is_white = !separator.is_empty() && separator.trim().is_empty();
-    let key = first_key(call.row.first()?).filter(|_| is_white)?;
+    let key = first_key(call.open.first().unwrap_or(call.body)).filter(|_| is_white)?;
     Some(Expr::sequence(["{".into(), Expr::Space, key]))
 }
 
@@ -263,7 +268,7 @@ fn last_sign(head: &[Node]) -> Option<char> {
 
 /// What calls begin with, up to their arguments, where it begins with a text.
 pub(super) fn literal_head(calls: &Node) -> Option<Expr> {
-    let CallView { open, body, .. } = CallView::of_each(calls)?;
+    let CallView { open, body, .. } = each_call(calls)?;
     let row = match body {
         Node::Arguments(_) => {
             Expr::sequence([any_of_row(open, "{", None), Expr::Space, "{".into()])
@@ -306,12 +311,13 @@ pub(super) fn none_of(heads: Vec<Expr>) -> Expr {
 /// What a text that is no call does not begin with, where nothing opens a call but its name: a name, and what shows behind
 /// it that arguments follow, as in `add⏎{`.
 pub(super) fn named_head(calls: &Node) -> Option<Expr> {
-    let (name, rest) = CallView::of_each(calls)?.row.split_first()?;
+    let call = each_call(calls)?;
+    let (name, rest) = call.open.split_first()?;
     let count = rest.iter().take_while(|node| node.is_text()).count();
     let text = text_behind(&rest[..count], None);
     let sign = text.trim().chars().next();
-    let behind = match (rest.get(count), sign) {
-        (Some(Node::Arguments(_)), _) => "{",
+    let behind = match (rest.get(count).unwrap_or(call.body), sign) {
+        (Node::Arguments(_), _) => "{",
         // A name with nothing but white space behind it is a word.
         (_, None) => return None,
         _ => "",
@@ -337,9 +343,9 @@ pub(super) fn longer_head(named_head: &Expr, header: &str) -> Option<Expr> {
 
 /// What calls begin with where but a sign and a name open them, as in `@add{`.
 pub(super) fn signed_head(calls: &Node) -> Option<Expr> {
-    let call = CallView::of_each(calls)?;
+    let call = each_call(calls)?;
     // `mail me @home, or {not}` may be said, and `@home {}` is read as a call.
-    call.row.first()?.as_literal()?;
+    call.open.first()?.as_literal()?;
     unclear_head(&call, &Expr::Empty, true)
 }
 

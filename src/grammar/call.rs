@@ -219,7 +219,8 @@ impl<'a> CallRules<'a> {
 
 /// What stands behind the name where calls begin with it.
 fn text_behind_name(calls: &Node) -> Option<String> {
-    let mut row = CallView::of(calls)?.row.iter();
+    let call = CallView::of(calls)?;
+    let mut row = call.open.iter().chain([call.body]).chain(call.close);
     row.find(|node| **node == Node::Slot(Slot::Name))?;
     match row.next()? {
         Node::Literal(text) | Node::Space(text) => Some(text.clone()),
@@ -1095,7 +1096,8 @@ fn behind_value(way: &Node) -> &[Node] {
 
 /// Whether calls end with an argument, and this with a text that is written as it is.
 pub(super) fn ends_with_argument(calls: &Node) -> bool {
-    let last = CallView::of(calls).and_then(|call| call.row.last()?.argument_ways());
+    let last = CallView::of(calls).map(|call| call.close.last().unwrap_or(call.body));
+    let last = last.and_then(Node::argument_ways);
     let mut ways = last.into_iter().flatten();
     ways.any(|way| ends_with_text(way.parts()))
 }
