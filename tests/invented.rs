@@ -209,7 +209,10 @@ fn grammars_of_invented_formats_allow_what_is_rendered() {
         let (Ok(format), Ok(derived)) = (format, derived) else {
             continue;
         };
+        // The format is that of turns without variables.
+        let is_plain = |row: &&ProofRow| !row.name.ends_with("with a variable given");
         let rows = derived.proof.iter().filter(|row| !row.output.is_empty());
+        let rows = rows.filter(is_plain);
         let faults = rows.clone().filter_map(|row| {
             let fault = fault_of_grammar(&format, &derived.tools, row)?;
             Some(format!("    {}: {fault}\n", row.name))

@@ -1,6 +1,6 @@
 //! How reasoning is opened and closed where a variable has another value: `<think effort="low">`, or `<think_low>`.
 
-use crate::markers::{VARIABLE_SLOT, closing_marker, is_word, markers};
+use crate::markers::{VARIABLE_SLOT, closing_marker, first_piece, is_marker, is_word};
 use crate::value::Value;
 
 use super::sample_turns::SampleTurns;
@@ -178,7 +178,7 @@ impl UsualTurn {
                 close: is_closed.then(|| closing_marker(&behind)).flatten(),
             })
         });
-        let is_opened = |turn: &UsualTurn| markers(&turn.open).next().is_some();
+        let is_opened = |turn: &UsualTurn| first_piece(&turn.open).is_some_and(is_marker);
         found.find(|turn| is_opened(turn) && !prober.holds_words(&turn.open))
     }
 
@@ -196,7 +196,7 @@ impl UsualTurn {
         };
         let is_usual = open == self.open && close == self.close;
         // Words may as well be said.
-        let is_marked = markers(open).next().is_some();
+        let is_marked = first_piece(open).is_some_and(is_marker);
         (is_marked && !is_usual).then(|| (open.to_owned(), close))
     }
 }

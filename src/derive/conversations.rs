@@ -104,6 +104,19 @@ pub(super) struct Conversation {
     pub(super) has_tools: bool,
 }
 
+/// The name of a conversation with a thought where a variable is given that varies what opens or closes thoughts.
+pub(super) fn varied_name(name: &'static str) -> &'static str {
+    match name {
+        "a thought and an answer" => "a thought and an answer, with a variable given",
+        "a thought and a call" => "a thought and a call, with a variable given",
+        "a thought, a text and a call" => "a thought, a text and a call, with a variable given",
+        "a thought and an answer after a call" => {
+            "a thought and an answer after a call, with a variable given"
+        }
+        other => other,
+    }
+}
+
 /// All conversations, from the plainest on.
 pub(super) fn conversations() -> Vec<Conversation> {
     use PrecedingMessages::{AfterTool, Question, SecondQuestion};
@@ -173,6 +186,11 @@ mod tests {
             } = conversation;
             assert!(names.insert(name), "{name}");
             assert_eq!(turn.reasoning.is_some(), name.contains("thought"), "{name}");
+            assert_eq!(
+                turn.reasoning.is_some(),
+                varied_name(name) != name,
+                "{name}"
+            );
             // A call of something else would be one that no chat template has to write.
             for call in &turn.calls {
                 let tool = tools.as_list().iter().find(|tool| {

@@ -11,7 +11,7 @@ use crate::remedy::Remedy;
 use crate::response::Tools;
 use crate::value::{Value, object};
 
-use super::conversations::{Conversation, THOUGHT, conversations, tools};
+use super::conversations::{Conversation, THOUGHT, conversations, tools, varied_name};
 use super::surroundings::Surroundings;
 
 /// A text as a model would write it, and the message that it means.
@@ -175,7 +175,8 @@ impl<'t> Sampling<'t> {
                 shape.close = variant.close.as_deref().map(|close| variant.filled(close));
             }
             let conversations = conversations().into_iter();
-            for conversation in conversations.filter(|one| one.turn.reasoning.is_some()) {
+            for mut conversation in conversations.filter(|one| one.turn.reasoning.is_some()) {
+                conversation.name = varied_name(conversation.name);
                 self.offer_for(&conversation, &samples.tools);
                 let Analysis {
                     prober, headers, ..
