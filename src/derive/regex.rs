@@ -195,13 +195,11 @@ pub(super) fn char_between(before: &[&str], after: &[&str]) -> String {
         // With a bracket goes the one that closes it: behind `<`, `</why>f=` begins with no name.
         last.into_iter().chain(last.and_then(closing_bracket))
     };
-    // Where white space ends it, what stands behind must not be taken for it either, unless names have it.
+    // Where white space ends it, what stands behind must not be taken for it either.
     let first = |text: &&str| {
         let text = unmarked(text);
         let first = text.chars().find(|c| !c.is_whitespace());
-        // What ends a tag stands right behind a name as well: `<call read/>`.
-        let ends_tag = text.trim_start().starts_with("/>");
-        first.filter(|c| text.starts_with(*c) || !is_of_names(*c) || ends_tag)
+        first.filter(|c| text.starts_with(*c) || !c.is_alphanumeric())
     };
     let mut class = String::from("[^\\s");
     let mut seen = Vec::new();
@@ -296,9 +294,6 @@ mod tests {
             ("", "\n@", r"[^\s@]"),
             // A word behind a blank may begin with a letter of the name.
             ("", " at", r"[^\s]"),
-            // `read-tide --key`
-            ("", " --", r"[^\s]"),
-            ("", " />", r"[^\s/]"),
             ("", "at", r"[^\sa]"),
             // Signs of operations on sets.
             ("&", "^", r"[^\s\^\&]"),

@@ -368,12 +368,6 @@ mod tests {
                 &[],
                 r"<call>(?:\s*\n\s*)?(?P<name>[^\s>]+)-><args>",
             ),
-            // So is `read-tide`, behind which white space stands.
-            (
-                ["", "<call>NAME« --KEY RAW»\n</call>", "", ""],
-                &[],
-                r"<call>(?:\s*\n\s*)?(?P<name>[^\s<]+)",
-            ),
             // The body follows at once: a name holds no sign that opens it.
             (
                 ["", "<call>NAME«@KEY: RAW·\n»</call>", "", ""],
