@@ -114,7 +114,7 @@ pub use turn::TurnShape;
 pub use variables::{Switch, Variable};
 
 pub(crate) use analyze::{Analysis, analyze};
-pub(crate) use call_parts::{CallKeys, CallParts, SingleArguments};
+pub(crate) use call_parts::{ARGUMENTS_KEYS, CallKeys, CallParts, SingleArguments};
 pub(crate) use call_probe::probe_tools;
 pub(crate) use call_shape::slot_sequence;
 #[cfg(feature = "grammar")]
