@@ -5,7 +5,10 @@ use crate::format::{
 };
 
 use super::call_shape::CallShape;
-use crate::markers::unlikely_in_prose;
+use crate::markers::{self, unlikely_in_prose};
+
+/// The keys that a call's arguments have in objects of JSON: a model that has learned one of them writes the other as well.
+pub(crate) const ARGUMENTS_KEYS: [&str; 2] = ["arguments", "parameters"];
 
 /// The parts of a turn's calls.
 #[derive(Debug, Clone)]
@@ -46,6 +49,25 @@ impl<'a> CallParts<'a> {
     /// The text that a call begins with; none if it begins with a slot or its body.
     pub(crate) fn first_text(&self) -> &str {
         self.open.first_text()
+    }
+
+    /// What opens and what closes a turn's calls, if both are markers.
+    pub(crate) fn section_markers(&self) -> Option<[&str; 2]> {
+        let section = [self.section_open.trim(), self.section_close.trim()];
+        let are_markers = section.iter().all(|text| markers::is_closed(text));
+        (are_markers && !self.is_array()).then_some(section)
+    }
+
+    /// What stands between the marker that opens a call and each name, as `tools.` in `<call>tools.read`.
+    pub(crate) fn name_prefix(&self) -> Option<&str> {
+        let text = self.first_text();
+        let is_before_name = self.open.nodes().get(1) == Some(&Node::Slot(Slot::Name));
+        let marker = markers::markers(text).last().filter(|_| is_before_name)?;
+        let (_, prefix) = text.rsplit_once(marker)?;
+        let prefix = prefix.trim_start();
+        let word = prefix.strip_suffix(['.', '/'])?;
+        let is_word = !word.is_empty() && word.chars().all(char::is_alphanumeric);
+        is_word.then_some(prefix)
     }
 
     /// Whether calls are separated as items of a list are: white space behind such a sign means nothing.
@@ -438,6 +460,24 @@ mod tests {
             ),
         ] {
             assert_eq!(parts(each), expected, "{each}");
+        }
+    }
+
+    #[test]
+    fn a_word_may_stand_before_each_name() {
+        for (each, expected) in [
+            (
+                "<do>tools.{{ f.name }}{{ f.arguments | tojson }}</do>",
+                Some("tools."),
+            ),
+            ("<do>{{ f.name }}{{ f.arguments | tojson }}</do>", None),
+            // Without it, nothing would tell what the name is.
+            ("tools.{{ f.name }}{{ f.arguments | tojson }}</do>", None),
+            ("<do>tool {{ f.name }}{{ f.arguments | tojson }}</do>", None),
+        ] {
+            let findings = findings(each);
+            let calls = findings.call_parts().expect("there are calls");
+            assert_eq!(calls.name_prefix(), expected, "{each}");
         }
     }
 

@@ -3,10 +3,11 @@
 use std::ops::Range;
 
 use crate::analysis::assistant_turn::AssistantTurn;
-use crate::analysis::{CallParts, Findings};
+use crate::analysis::{ARGUMENTS_KEYS, CallParts, Findings};
 use crate::format::{Node, Slot};
-use crate::markers;
+use crate::markers::{self, unlikely_in_prose};
 
+use super::conversations::tide_call;
 use super::sample::Sample;
 
 /// A damaged text, and what it still means.
@@ -23,18 +24,24 @@ pub(super) struct Damaged {
 pub(super) fn all(findings: &Findings, samples: &[Sample]) -> Vec<Damaged> {
     let mut damaged = Vec::new();
     let calls = findings.call_parts();
+    let begun = begun_thought(findings, samples);
     for sample in samples {
         let mut mutator = Mutator {
             findings,
             calls: calls.as_ref(),
+            begun,
             sample,
             damaged: &mut damaged,
         };
         // `<call>\n{…}\n</call>` is written without its line breaks, or `<think>` with one behind it.
         mutator.white_space();
         mutator.openers();
+        mutator.name_prefix();
+        mutator.other_key();
+        mutator.section();
         // Engines cut off what they have stopped at, and models leave out what closes.
         mutator.ends();
+        mutator.last_value();
         mutator.between_calls();
         // Models say something before and behind calls, whatever the chat template keeps of it.
         mutator.text_before_calls();
@@ -49,15 +56,28 @@ pub(super) fn all(findings: &Findings, samples: &[Sample]) -> Vec<Damaged> {
         mutator.header_left_to_the_model();
         // A format may end answers in several ways, and an engine stops at any of them.
         mutator.other_ends();
+        mutator.other_end_of_call();
         mutator.no_id();
         mutator.reasoning();
+        mutator.begun_reasoning();
     }
     damaged
+}
+
+/// What a prompt writes that opens a thought.
+fn begun_thought<'a>(findings: &Findings, samples: &'a [Sample]) -> Option<&'a str> {
+    let shape = findings.reasoning.as_ref();
+    let shape = shape.filter(|shape| shape.opened_by_prompt)?;
+    let open = shape.open.as_deref()?.trim();
+    let mut prefilled = samples.iter().map(|sample| sample.prefilled.as_str());
+    prefilled.find(|prefilled| prefilled.trim_end().ends_with(open))
 }
 
 struct Mutator<'a, 'd> {
     findings: &'a Findings,
     calls: Option<&'a CallParts<'a>>,
+    /// What a prompt writes that opens a thought.
+    begun: Option<&'a str>,
     sample: &'a Sample,
     damaged: &'d mut Vec<Damaged>,
 }
@@ -136,6 +156,66 @@ impl Mutator<'_, '_> {
         }
     }
 
+    /// What stands before each name is left out.
+    fn name_prefix(&mut self) {
+        let (Some(calls), [call]) = (self.calls, self.sample.written.calls.as_slice()) else {
+            return;
+        };
+        if let Some(prefix) = calls.name_prefix() {
+            let named = format!("{prefix}{}", call.name);
+            let output = self.sample.output.replacen(&named, &call.name, 1);
+            self.put("what stands before a name left out", output);
+        }
+    }
+
+    /// The arguments in a bare object have the other of their usual keys.
+    fn other_key(&mut self) {
+        // Behind a marker, an object is a call as a whole, and nothing is gained by reading it in parts.
+        let is_bare =
+            |calls: &&CallParts<'_>| calls.is_bare_object() && calls.section_open.trim().is_empty();
+        let calls = self.calls.filter(is_bare);
+        let Some(keys) = calls.and_then(CallParts::keys) else {
+            return;
+        };
+        let [own] = keys.arguments.as_slice() else {
+            return;
+        };
+        let [one, other] = ARGUMENTS_KEYS;
+        let other = if *own == one { other } else { one };
+        if ARGUMENTS_KEYS.contains(own) && !self.sample.written.calls.is_empty() {
+            let [own, other] = [own, other].map(|key| format!("\"{key}\":"));
+            let output = self.sample.output.replace(&own, &other);
+            self.put("the other usual key of arguments", output);
+        }
+    }
+
+    /// Nothing is called between what opens calls and what closes them, or something is said before the first.
+    fn section(&mut self) {
+        let Some(calls) = self.calls else { return };
+        let Some([open, close]) = calls.section_markers() else {
+            return;
+        };
+        let Sample {
+            output, written, ..
+        } = self.sample;
+        match written.calls.as_slice() {
+            _ if written.reasoning.is_some() => {}
+            [] if written.content.is_some() && self.findings.content.open.is_none() => {
+                let output = format!("{}\n{open}{close}", self.without_turn_end());
+                self.put("no call between what opens and closes calls", output);
+            }
+            // One call says it as well as ten, and none of them is a reason to read texts otherwise.
+            [call]
+                if *call == tide_call()
+                    && markers::markers(calls.first_text()).next().is_some() =>
+            {
+                let output = output.replacen(open, &format!("{open} Now then. "), 1);
+                self.put("words behind what opens the calls", output);
+            }
+            _ => {}
+        }
+    }
+
     /// The end is missing: the marker of the turn's end, or all that follows the last call.
     fn ends(&mut self) {
         let output = &self.sample.output;
@@ -166,6 +246,25 @@ impl Mutator<'_, '_> {
                     self.put("a call's end missing", format!("{bare}{end}"));
                 }
             }
+        }
+    }
+
+    /// The last value is not closed.
+    fn last_value(&mut self) {
+        let (Some(calls), [_]) = (self.calls, self.sample.written.calls.as_slice()) else {
+            return;
+        };
+        let arguments = calls.single_arguments();
+        let Some(arguments) = arguments.filter(|arguments| !arguments.in_python) else {
+            return;
+        };
+        let close = arguments.close();
+        // What closes a call may be the same.
+        let is_told = unlikely_in_prose(close) && !calls.close.contains(close.trim());
+        if let (Some(at), true) = (self.sample.output.rfind(close), is_told) {
+            let (before, behind) = self.sample.output.split_at(at);
+            let output = format!("{before}{}", &behind[close.len()..]);
+            self.put("the last value not closed", output);
         }
     }
 
@@ -297,7 +396,11 @@ impl Mutator<'_, '_> {
         if is_bare && calls_alone && sample.output.trim_start().starts_with('{') {
             // Some models write such a token, which no chat template has: as a text, it would stand before the call.
             let output = format!("<|json_call|>{}", sample.output);
-            self.put("a token before the calls", output);
+            self.put("a token before the calls", output.clone());
+            // It tells the call from a text before it, too.
+            let expected = written.clone().with_content("Let us see.");
+            let output = format!("Let us see.\n{output}");
+            self.put_as("a text and a token before the calls", output, expected);
         }
     }
 
@@ -384,6 +487,23 @@ impl Mutator<'_, '_> {
         }
     }
 
+    /// A call ends the turn with what ends an answer.
+    fn other_end_of_call(&mut self) {
+        let (Some(calls), [_]) = (self.calls, self.sample.written.calls.as_slice()) else {
+            return;
+        };
+        let close = calls.close.trim();
+        let output = self.sample.output.trim_end();
+        let Some(before) = output.strip_suffix(close).filter(|_| has_own_end(close)) else {
+            return;
+        };
+        for end in &self.findings.content.close {
+            if end.trim() != close && unlikely_in_prose(end) {
+                self.put("a call ends as an answer does", format!("{before}{end}"));
+            }
+        }
+    }
+
     /// A call lacks its id, which has a marker of its own.
     fn no_id(&mut self) {
         let (Some(calls), [call]) = (self.calls, self.sample.written.calls.as_slice()) else {
@@ -440,6 +560,34 @@ impl Mutator<'_, '_> {
                 .output
                 .replace(text, &format!("{before} text{last}"));
             self.put("a call's header with more in it", output);
+        }
+    }
+
+    /// The prompt has opened a thought, and the model calls at once, or answers with a text that has markers of its own.
+    fn begun_reasoning(&mut self) {
+        let (Some(begun), written) = (self.begun, &self.sample.written) else {
+            return;
+        };
+        let output = &self.sample.output;
+        let text = self.findings.content.open.as_deref().map(str::trim);
+        let start = match (written.calls.as_slice(), &written.content) {
+            ([], Some(_)) => {
+                let text = text.filter(|text| markers::markers(text).next().is_some());
+                text.and_then(|text| output.find(text))
+            }
+            ([_, ..], None) => self.calls_start(output),
+            _ => None,
+        };
+        if let Some(start) = start {
+            self.damaged.push(Damaged {
+                damage: "neither a thought nor its end",
+                prefilled: begun.to_owned(),
+                output: output[start..].to_owned(),
+                expected: AssistantTurn {
+                    reasoning: None,
+                    ..written.clone()
+                },
+            });
         }
     }
 
@@ -673,6 +821,42 @@ mod tests {
                 1,
                 "a text before the calls",
                 vec!["Let us see.\n<c>{}</c><end>"],
+            ),
+            (
+                ["", "<c>tools.NAMEARGUMENTS</c>", "", ""],
+                "<c>tools.read{}</c><end>",
+                1,
+                "what stands before a name left out",
+                vec!["<c>read{}</c><end>"],
+            ),
+            (
+                ["", "<c=NAME>«<a=KEY>RAW</a>»</c>", "", ""],
+                "<c=read><a=x>1</a><a=y>2</a></c><end>",
+                1,
+                "the last value not closed",
+                vec!["<c=read><a=x>1</a><a=y>2</c><end>"],
+            ),
+            // What is left of `</></>` may close either.
+            (
+                ["", "<c=NAME>«<a=KEY>RAW</>»</>", "", ""],
+                "<c=read><a=x>1</></><end>",
+                1,
+                "the last value not closed",
+                vec![],
+            ),
+            (
+                object,
+                "{\"name\": \"read\", \"arguments\": {}}<end>",
+                1,
+                "the other usual key of arguments",
+                vec!["{\"name\": \"read\", \"parameters\": {}}<end>"],
+            ),
+            (
+                object,
+                "{}<end>",
+                1,
+                "a text and a token before the calls",
+                vec!["Let us see.\n<|json_call|>{}<end>"],
             ),
             // A brace may stand in any text.
             (object, "{}<end>", 1, "a text before the calls", vec![]),
@@ -924,6 +1108,71 @@ mod tests {
         let empty = all.iter().find(|one| one.damage == "reasoning left out");
         let empty = empty.map(|one| (one.output.as_str(), one.expected.reasoning.as_deref()));
         assert_eq!(empty, Some(("</t>Yes.<end>", None)));
+    }
+
+    #[test]
+    fn calls_are_opened_for_nothing_and_end_as_answers_do() {
+        let sections = ["<calls>", "<c>ARGUMENTS</c>", "", "</calls>"];
+        let sections = invented::with_calls(sections);
+        let marked = invented::findings([""; 2], ["<say>", "</say>"], JSON_CALL);
+        let said = AssistantTurn::default().with_content("Yes.");
+        let tide = AssistantTurn::calls([tide_call()]);
+        for (findings, output, said, damage, expected) in [
+            (
+                &sections,
+                "Yes.<end>",
+                &said,
+                "no call between what opens and closes calls",
+                vec!["Yes.\n<calls></calls>"],
+            ),
+            (
+                &sections,
+                "<calls><c>{}</c></calls><end>",
+                &tide,
+                "words behind what opens the calls",
+                vec!["<calls> Now then. <c>{}</c></calls><end>"],
+            ),
+            (
+                &marked,
+                "<c>{}</c>",
+                &tide,
+                "a call ends as an answer does",
+                vec!["<c>{}</say>"],
+            ),
+            // The end of the turn stands behind it.
+            (
+                &marked,
+                "<c>{}</c><end>",
+                &tide,
+                "a call ends as an answer does",
+                vec![],
+            ),
+        ] {
+            let found = damaged(findings, output, said, damage);
+            assert_eq!(found, expected, "{damage}: {output}");
+        }
+    }
+
+    #[test]
+    fn a_model_may_not_go_on_with_a_thought_that_the_prompt_has_begun() {
+        let mut findings = invented::findings(["<t>", "</t>"], ["<say>", ""], JSON_CALL);
+        let shape = findings.reasoning.as_mut().expect("it thinks");
+        shape.opened_by_prompt = true;
+        let thought = AssistantTurn::default().with_reasoning("They ask.");
+        let answer = thought.with_content("Yes.");
+        let mut begun = invented::sample("They ask.</t><say>Yes.<end>", answer);
+        begun.prefilled = "<t>".to_owned();
+        let call = invented::sample("<c>{}</c><end>", calls(1));
+        let all = all(&findings, &[begun, call]).into_iter();
+        let found = all.filter(|one| one.damage == "neither a thought nor its end");
+        let found: Vec<_> = found
+            .map(|one| (one.prefilled, one.output, one.expected.reasoning))
+            .collect();
+        let texts = ["<say>Yes.<end>", "<c>{}</c><end>"];
+        assert_eq!(
+            found,
+            texts.map(|text| ("<t>".to_owned(), text.to_owned(), None))
+        );
     }
 
     #[test]

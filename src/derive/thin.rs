@@ -730,6 +730,16 @@ impl Move<'_> {
 fn moves<'v>(from: &Draft, whole: &'v Draft, variants: &'v Variants) -> Vec<Move<'v>> {
     let mut moves = Vec::new();
     for (at, field) in from.fields.iter().enumerate() {
+        // Before what ends a thought elsewhere: it reads the same without looking around.
+        let others = variants.opens_behind_prompt(&field.name).iter();
+        let new = others.filter(|other| !field.open.alternatives.contains(other));
+        moves.extend(new.map(|other| Move {
+            field: at,
+            opens: true,
+            step: Step::Alone(other, None),
+        }));
+    }
+    for (at, field) in from.fields.iter().enumerate() {
         for opens in [true, false] {
             let own = if opens { &field.open } else { &field.close };
             let count = own.alternatives.len();

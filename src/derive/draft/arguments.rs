@@ -8,7 +8,7 @@ use crate::markers::{
 };
 use crate::value::{Object, Value};
 
-use super::drafter::{Drafter, texts};
+use super::drafter::{Drafter, first_signs, texts};
 
 /// A list or an object of JSON: what stands in its strings ends nothing.
 // As in `["x, y=1)"]`.
@@ -37,7 +37,7 @@ impl Drafter<'_> {
         let key = key_class(tagged);
         let value = match tagged.close().is_empty() {
             true => self.open_value(tagged, &key, &between),
-            false => closed_value(tagged, &key, &between),
+            false => closed_value(tagged, &key, &between, &self.behind_value(tagged)),
         };
         let key = whole_key(tagged, &key);
         let open = before_key(tagged);
@@ -53,6 +53,17 @@ impl Drafter<'_> {
             }
             None => Object::from_iter([("tag_pattern", pattern)]),
         }
+    }
+
+    /// The expression for a sign that begins what may stand behind a value.
+    fn behind_value(&self, tagged: &SingleArguments<'_>) -> String {
+        let ends = self.turn_ends();
+        let calls = self
+            .calls
+            .map(|calls| [&*calls.close, calls.section_close.as_str()]);
+        let texts = tagged.opens.iter().map(|open| &**open);
+        let texts = texts.chain(calls.into_iter().flatten());
+        first_signs(texts.chain(ends.iter().map(String::as_str)))
     }
 
     /// A value that nothing closes: what follows shows where it ends.
@@ -299,7 +310,7 @@ fn behind_arguments<'a>(calls: &'a CallParts<'_>) -> &'a str {
 ///
 /// A value may hold elements, too: the last closer before the next key is its own. So is that of signs which a value may
 /// have as well, if what stands around the next key follows.
-fn closed_value(tagged: &SingleArguments<'_>, key: &str, between: &str) -> String {
+fn closed_value(tagged: &SingleArguments<'_>, key: &str, between: &str, behind: &str) -> String {
     let close = any_of(tagged.closes.iter().map(|close| after_value(close, key)));
     let separator = match tagged.separator.trim() {
         "" => String::new(),
@@ -317,6 +328,10 @@ fn closed_value(tagged: &SingleArguments<'_>, key: &str, between: &str) -> Strin
         // What closes a value of one type may stand in one of another.
         (false, true) if tagged.closes.len() > 1 => {
             format!("(?=\\s*{separator}(?:{open}|\\Z))")
+        }
+        // A value may speak of what closes it: behind the real one, another marker or nothing stands.
+        (false, true) if may_lack_closer(tagged) => {
+            format!("(?=\\s*{separator}(?:{behind}|\\Z))")
         }
         (false, true) => String::new(),
         // `place="by "the" sea" zip=`: a quote within the value ends nothing.
@@ -345,11 +360,23 @@ fn closed_value(tagged: &SingleArguments<'_>, key: &str, between: &str) -> Strin
             let wrapped = optional(wrapped);
             format!("(?P<value>{within}|.*?){wrapped}{close}{ahead}")
         }
+        // Models leave out what closes the last value.
+        None if may_lack_closer(tagged) => {
+            format!("(?P<value>.*?)(?:{close}{ahead}|\\s*\\Z)")
+        }
         wrapping => {
             let end = wrapping.map(|(_, end)| optional(end)).unwrap_or_default();
             format!("(?P<value>.*?){end}{close}{ahead}")
         }
     }
+}
+
+/// Whether the end of all arguments shows where a value ends that nothing closes: markers stand around it, and what is read
+/// of it does not depend on these.
+fn may_lack_closer(tagged: &SingleArguments<'_>) -> bool {
+    let is_clear = unlikely_in_prose(tagged.close()) && !tagged.close().contains(markers::is_slot);
+    let is_plain = tagged.wrapping().is_none() && tagged.nested_quotes().is_none();
+    is_clear && is_plain && begins_unambiguously(tagged.open())
 }
 
 /// Whether a text begins an argument and is hardly a part of a value: a marker, the beginning of a line such as people
@@ -558,16 +585,16 @@ mod tests {
         for (call, expected) in [
             (
                 "<call=NAME>«<arg=KEY>RAW</arg>»</call>",
-                r"<arg=(?P<key>[^\n>]+)>(?P<value>.*?)</arg>",
+                r"<arg=(?P<key>[^\n>]+)>(?P<value>.*?)(?:</arg>(?=\s*(?:<|\Z))|\s*\Z)",
             ),
             // A line break that the format writes is none of the value.
             (
                 "<call=NAME>«<arg=KEY>\nRAW\n</arg>»</call>",
-                r"<arg=(?P<key>[^\n>]+)>\n?(?P<value>.*?)\n?</arg>",
+                r"<arg=(?P<key>[^\n>]+)>\n?(?P<value>.*?)(?:\n?</arg>(?=\s*(?:<|\Z))|\s*\Z)",
             ),
             (
                 "<call=NAME>«<k>KEY</k><v>RAW</v>»</call>",
-                r"<k>(?P<key>[^\n<]+)</k>\s*<v>(?P<value>.*?)</v>",
+                r"<k>(?P<key>[^\n<]+)</k>\s*<v>(?P<value>.*?)(?:</v>(?=\s*(?:<|\Z))|\s*\Z)",
             ),
             // In `<at><ul><li>a</li></ul></at>`, only the last closer has another key or the end behind it.
             (

@@ -64,10 +64,14 @@ impl Drafter<'_> {
     }
 
     /// What closes a call behind an argument that has ended, or behind what opens a call that has none: a value that
-    /// speaks of `</call>` goes on.
-    pub(super) fn close_behind_argument(&self, calls: &CallParts<'_>) -> Option<Delimiter> {
-        let arguments = calls.single_arguments()?;
-        calls.closes_behind_argument().then_some(())?;
+    /// speaks of `</call>` goes on. One that nothing closes may end with it, too, but behind a word.
+    pub(super) fn closes_behind_argument(&self, calls: &CallParts<'_>) -> Vec<Delimiter> {
+        let Some(arguments) = calls.single_arguments() else {
+            return Vec::new();
+        };
+        if !calls.closes_behind_argument() {
+            return Vec::new();
+        }
         let close = markers::markers_or_whole(calls.close.trim()).join(" ");
         let ends = arguments.closes.iter().filter(|end| !end.is_empty());
         let ends = ends.map(|end| ignoring_space(end.trim()));
@@ -90,11 +94,36 @@ impl Drafter<'_> {
             }
         };
         let ends: Vec<String> = ends.map(|end| format!("{end}\\s*")).chain([open]).collect();
+        let ends = ends.join("|");
         let close = ignoring_space(&close);
-        Some(Delimiter::Expression(format!(
-            "(?<={}){close}\\s*",
-            ends.join("|")
-        )))
+        let mut closes = vec![format!("(?<={ends}){close}\\s*")];
+        // Behind a blank, a line break or a quote, `</call>` is only spoken of.
+        let between = arguments.between.first().map_or("", |text| text.trim());
+        let value = markers::markers(between)
+            .last()
+            .and_then(|value| Some((value, unmarked(value).chars().next()?)));
+        if let Some((value, sign)) = value.filter(|(value, _)| between.ends_with(value)) {
+            let (value, sign) = (exact(value), exact(&sign.to_string()));
+            let open = format!("{value}[^{sign}]*[^\\s{sign}`\"']");
+            closes.push(format!("(?<={ends}|{open}){close}\\s*"));
+        }
+        closes.into_iter().map(Delimiter::Expression).collect()
+    }
+
+    /// What closes a call of JSON behind its last bracket where what ends an answer may do so as well: both are the last
+    /// that a model writes.
+    pub(super) fn close_as_answers(&self, calls: &CallParts<'_>) -> Option<Delimiter> {
+        let close = calls.close.trim();
+        let is_last = calls.section_close.trim().is_empty() && calls.separator.trim().is_empty();
+        let content = &self.findings.content.close;
+        let others = content.iter().map(|end| end.trim());
+        let others = others.filter(|end| unlikely_in_prose(end) && *end != close);
+        let others: Vec<String> = others.map(ignoring_space).collect();
+        let is_told = unlikely_in_prose(close) && calls.closes_behind_bracket(close);
+        (is_told && is_last && !others.is_empty()).then(|| {
+            let any = any_of([ignoring_space(close)].into_iter().chain(others));
+            Delimiter::Expression(format!("{BEHIND_BRACKET}{any}\\s*"))
+        })
     }
 
     /// The markers between calls that close one by themselves.
@@ -522,21 +551,61 @@ mod tests {
         for (call, expected) in [
             (
                 "<call=NAME>«<arg=KEY>RAW</arg>»</call>",
-                Some(r"(?<=</arg>\s*|<call=[^\s<]*\s*)</call>\s*"),
+                vec![r"(?<=</arg>\s*|<call=[^\s<]*\s*)</call>\s*"],
             ),
             // What opens it has a tag in it.
             (
                 "<call><name>NAME</name>«<arg=KEY>RAW</arg>»</call>",
-                Some(r"(?<=</arg>\s*|<call><name>\s*[^\s<]+\s*</name>\s*)</call>\s*"),
+                vec![r"(?<=</arg>\s*|<call><name>\s*[^\s<]+\s*</name>\s*)</call>\s*"],
             ),
-            ("<call=NAME>«<arg=KEY>RAW</>»</>", None),
+            // Where a marker opens a value, one that nothing closes is known by it.
+            (
+                "<call>NAME«<k>KEY</k><v>RAW</v>»</call>",
+                vec![
+                    r"(?<=</v>\s*|<call>[^\s<]*\s*)</call>\s*",
+                    r#"(?<=</v>\s*|<call>[^\s<]*\s*|<v>[^<]*[^\s<`"'])</call>\s*"#,
+                ],
+            ),
+            ("<call=NAME>«<arg=KEY>RAW</>»</>", vec![]),
         ] {
             let findings = invented::with_calls(["", call, "", ""]);
             let found = asked(&findings, &[], |drafter| {
-                drafter.close_behind_argument(drafter.calls.expect("there are calls"))
+                drafter.closes_behind_argument(drafter.calls.expect("there are calls"))
+            });
+            let found: Vec<String> = found.iter().map(Delimiter::expression).collect();
+            assert_eq!(found, expected, "{call}");
+        }
+    }
+
+    #[test]
+    fn a_call_that_is_the_last_may_end_as_answers_do() {
+        let last = ["", "<call>ARGUMENTS</call>", "", ""];
+        for (content, calls, expected) in [
+            (
+                ["<say>", "</say>"],
+                last,
+                Some(r"(?<=[}\]])\s*(?:</call>|</say>)\s*"),
+            ),
+            (["", ""], last, None),
+            // What closes all calls comes behind it.
+            (
+                ["<say>", "</say>"],
+                ["<calls>", "<call>ARGUMENTS</call>", "", "</calls>"],
+                None,
+            ),
+            // In a value, `</say>` may be meant.
+            (
+                ["<say>", "</say>"],
+                ["", "<call=NAME>«<arg=KEY>RAW</arg>»</call>", "", ""],
+                None,
+            ),
+        ] {
+            let findings = invented::findings([""; 2], content, calls);
+            let found = asked(&findings, &[], |drafter| {
+                drafter.close_as_answers(drafter.calls.expect("there are calls"))
             });
             let found = found.map(|delimiter| delimiter.expression());
-            assert_eq!(found.as_deref(), expected, "{call}");
+            assert_eq!(found.as_deref(), expected, "{content:?} {calls:?}");
         }
     }
 }

@@ -4,8 +4,10 @@ use crate::analysis::{CallParts, Findings};
 use crate::derive::choices::{Choice, Choices};
 use crate::derive::delimiter::Delimiters;
 use crate::derive::options::DeriveOptions;
+use crate::derive::regex::{any_of, exact};
 use crate::derive::surroundings::Surroundings;
-use crate::markers::{self, unlikely_in_prose};
+use crate::markers::lexicon::unmarked;
+use crate::markers::{self, dedup, unlikely_in_prose};
 use crate::value::Value;
 
 use super::call_texts::call_openers;
@@ -71,6 +73,15 @@ pub(super) fn push_markers(into: &mut Vec<String>, text: &str) {
         .into_iter()
         .filter(|unit| unlikely_in_prose(unit));
     into.extend(units.map(str::to_owned));
+}
+
+/// The expression for a sign with which one of some markers begins.
+pub(super) fn first_signs<'t>(texts: impl IntoIterator<Item = &'t str>) -> String {
+    let texts = texts.into_iter().filter(|text| unlikely_in_prose(text));
+    let signs = texts.filter_map(|text| unmarked(text).trim_start().chars().next());
+    let mut signs: Vec<String> = signs.map(|sign| exact(&sign.to_string())).collect();
+    dedup(&mut signs);
+    any_of(signs)
 }
 
 pub(super) fn texts(texts: &[String]) -> Vec<Value> {
@@ -139,6 +150,16 @@ mod tests {
             let mut into = Vec::new();
             push_markers(&mut into, text);
             assert_eq!(into, expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn markers_begin_with_signs() {
+        for (texts, expected) in [
+            (vec!["<a>", "\n</b>"], "<"),
+            (vec!["<a>", "@@b@@", "so"], "(?:<|@)"),
+        ] {
+            assert_eq!(first_signs(texts.clone()), expected, "{texts:?}");
         }
     }
 

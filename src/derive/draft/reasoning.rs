@@ -79,6 +79,16 @@ impl Drafter<'_> {
         .map(Delimiter::Expression)
     }
 
+    /// The expression for what opens a thought at the turn's start, where prompts write it: a model that does not think calls at
+    /// once, or answers.
+    pub(super) fn begun_thought(&self) -> Option<String> {
+        let shape = self.findings.reasoning.as_ref();
+        let shape = shape.filter(|shape| shape.opened_by_prompt && self.around.is_none())?;
+        let open = shape.open.as_deref().map(str::trim);
+        let open = open.filter(|open| unlikely_in_prose(open) && !reads_like_prose(open))?;
+        Some(format!("\\A{}\\s*", ignoring_space(open)))
+    }
+
     /// What closes reasoning where what closes it has been left out: the end of the turn, and what opens the next part.
     pub(super) fn other_closes_of_thinking(&self) -> Vec<Delimiter> {
         let ends = self.turn_ends().into_iter().map(Delimiter::IgnoringSpace);
@@ -244,6 +254,23 @@ mod tests {
             let found = asked(&findings, &[], |drafter| drafter.other_closes_of_thinking());
             let found: Vec<String> = found.iter().map(Delimiter::expression).collect();
             assert_eq!(found, expected, "{content:?} {calls:?}");
+        }
+    }
+
+    #[test]
+    fn a_prompt_may_have_begun_a_thought() {
+        for (open, opened_by_prompt, expected) in [
+            ("<t>\n", true, Some(r"\A<t>\s*")),
+            ("<t>", false, None),
+            // Words may as well be said.
+            ("Thought:", true, None),
+            ("", true, None),
+        ] {
+            let mut findings = invented::findings([open, "</t>"], [""; 2], CALLS);
+            let shape = findings.reasoning.as_mut().expect("it thinks");
+            shape.opened_by_prompt = opened_by_prompt;
+            let found = asked(&findings, &[], |drafter| drafter.begun_thought());
+            assert_eq!(found.as_deref(), expected, "{open:?}");
         }
     }
 

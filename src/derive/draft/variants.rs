@@ -2,8 +2,9 @@
 
 use crate::analysis::CallParts;
 use crate::derive::delimiter::{Delimiter, Delimiters, Draft};
-use crate::derive::regex::{any_of, before_any_of, ignoring_space};
+use crate::derive::regex::{any_of, before_any_of, exact, ignoring_space};
 use crate::derive::surroundings::TextBounds;
+use crate::markers::lexicon::unmarked;
 use crate::markers::{self, is_slot, unlikely_in_prose};
 
 use super::arguments::{key_class, whole_key};
@@ -17,6 +18,8 @@ struct FieldVariants {
     name: String,
     /// Ways of opening it.
     opens: Vec<Delimiter>,
+    /// Ways of opening it that take along what a prompt has opened before it.
+    opens_behind_prompt: Vec<Delimiter>,
     /// Ways of opening it as the format never does, or that look farther ahead.
     opens_ignoring_space: Vec<Delimiter>,
     /// What closes content where none of these opens the field.
@@ -48,6 +51,12 @@ impl Variants {
             true => &field.opens,
             false => &field.closes,
         })
+    }
+
+    /// Ways of opening a field that take along what a prompt has opened before it.
+    pub(in crate::derive) fn opens_behind_prompt(&self, field: &str) -> &[Delimiter] {
+        self.field(field)
+            .map_or(&[], |field| &field.opens_behind_prompt)
     }
 
     /// Ways of opening a field as the format never does, or that look far ahead.
@@ -205,6 +214,7 @@ impl Drafter<'_> {
                 .collect(),
             // Without a closer, the draft has all that ends a thought already.
             also_closes: close.map_or_else(Vec::new, |_| self.other_closes_of_thinking()),
+            ..FieldVariants::default()
         })
     }
 
@@ -216,7 +226,8 @@ impl Drafter<'_> {
         let own = own.open.alternatives.first()?;
         let closes = call_closes(calls).into_iter();
         let closes = closes.chain(close_behind_bracket(calls));
-        let closes = closes.chain(self.close_behind_argument(calls));
+        let closes = closes.chain(self.closes_behind_argument(calls));
+        let closes = closes.chain(self.close_as_answers(calls));
         let mut variants = FieldVariants {
             name: "tool_calls".to_owned(),
             closes: closes.collect(),
@@ -245,6 +256,12 @@ impl Drafter<'_> {
             .iter()
             .flat_map(|own| self.call_opens(calls, own))
             .collect();
+        if let Some(begun) = self.begun_thought() {
+            let opens = variants.opens.iter();
+            let opens = opens.filter(|open| matches!(open, Delimiter::Expression(_)));
+            let begun = opens.map(|open| format!("(?:{begun})?{}", open.expression()));
+            variants.opens_behind_prompt = begun.map(Delimiter::Expression).collect();
+        }
         if let Some(ahead) = past_first_key(calls) {
             let heads = [own].into_iter().chain(&others);
             let heads = heads.flat_map(|own| call_heads(calls, own));
@@ -315,15 +332,21 @@ impl Drafter<'_> {
         });
         // What ends the turn does so wherever it stands.
         let skipped = skipped.filter(|text| !ends.contains(text));
+        let section = self.calls.and_then(CallParts::section_markers);
         let mut between = Vec::new();
         for text in skipped {
             let start = "\\A\\s*".to_owned();
             let others = behind.iter().filter(|behind| *behind != text);
             let others = others.map(|behind| format!("(?<={}\\s*)", ignoring_space(behind)));
-            let mut places: Vec<String> = others.chain([start]).collect();
+            let mut places: Vec<String> = others.chain([start.clone()]).collect();
             if opens.contains(&text.as_str()) {
-                // What opens a text does so at the start, and behind whatever was before it.
-                places = vec![any_of(places)];
+                // What opens a text does so at the start, and behind whatever was before it, or behind a thought that only the
+                // prompt has begun.
+                let begun = self.begun_thought().map(|begun| {
+                    let others = places.iter().filter(|place| **place != start);
+                    any_of(others.chain([&begun, &start]))
+                });
+                places = [any_of(&places)].into_iter().chain(begun).collect();
             }
             // Without what opens it, `Put </say> behind it.` is an answer.
             if let [open, closes @ ..] = self.findings.content.beside_reasoning.as_slice()
@@ -331,9 +354,19 @@ impl Drafter<'_> {
             {
                 places.push(format!("(?<={}.*?)", ignoring_space(open.trim())));
             }
+            // Nothing is called in `<calls></calls>`.
+            if let Some([open, _]) = section.filter(|[_, close]| close == text) {
+                let empty =
+                    |place: &String| any_of([place, &format!("{}\\s*", ignoring_space(open))]);
+                places.extend(places.iter().map(empty).collect::<Vec<_>>());
+            }
             let at = |place| format!("{place}{}\\s*", ignoring_space(text));
             between.extend(places.into_iter().map(at).map(Delimiter::Expression));
         }
+        between.extend(section.map(|[open, close]| {
+            let [open, close] = [open, close].map(ignoring_space);
+            Delimiter::Expression(format!("{open}\\s*{close}\\s*"))
+        }));
         between
     }
 
@@ -405,6 +438,7 @@ fn call_heads(calls: &CallParts<'_>, own: &Delimiter) -> Vec<String> {
     let expression = own.expression();
     let lead = split_last_marker(calls).0.trim();
     let section = calls.section_open.trim();
+    let first = unmarked(calls.first_text().trim()).chars().next();
     let with_lead = match lead {
         "" => expression.clone(),
         lead => format!("{}\\s*{expression}", ignoring_space(lead)),
@@ -418,12 +452,27 @@ fn call_heads(calls: &CallParts<'_>, own: &Delimiter) -> Vec<String> {
         && !calls.is_array()
         && !expression.contains(&ignoring_space(section))
     {
-        // It stands before the first of several calls only.
-        let section = format!("(?:{}\\s*)?", ignoring_space(section));
-        heads.push(format!("{section}{expression}"));
-        if !lead.is_empty() {
-            heads.push(format!("{section}{with_lead}"));
+        // It stands before the first of several calls only. Models put words between the two.
+        let words = first.filter(|first| unmarked(section).starts_with(*first));
+        let words = words.map(|first| format!("[^{}]*", exact(&first.to_string())));
+        for between in ["\\s*".to_owned()].into_iter().chain(words) {
+            let section = format!("(?:{}{between})?", ignoring_space(section));
+            heads.push(format!("{section}{expression}"));
+            if !lead.is_empty() {
+                heads.push(format!("{section}{with_lead}"));
+            }
         }
+    }
+    // Models leave out what stands before each name.
+    if let Some(prefix) = calls.name_prefix() {
+        let prefix = exact(prefix);
+        let own = format!("{prefix}(?P<name>");
+        let loose = format!("(?:{prefix})?(?P<name>");
+        let prefixed = heads.iter().filter(|head| head.contains(&own));
+        let loose: Vec<String> = prefixed
+            .map(|head| head.replacen(&own, &loose, 1))
+            .collect();
+        heads.extend(loose);
     }
     // In inline code and between quotes, no name stands behind a marker.
     let quoted: Vec<String> = heads.iter().map(|head| without_quotes(head)).collect();
@@ -724,6 +773,7 @@ mod tests {
         for (expected, is_there) in [
             (r"<do>\s*<with>(?P<name>[^<]+)", true),
             (r"(?:<do>\s*)?<with>(?P<name>[^<]+)", true),
+            (r"(?:<calls>[^<]*)?<do>\s*<with>(?P<name>[^<]+)", true),
             (r"(?:<calls>\s*)?<do>\s*<with>(?P<name>[^<]+)", true),
             // In inline code and between quotes, no name stands behind a marker.
             (r#"<with>(?P<name>[^`"'<]+)"#, true),
@@ -736,6 +786,58 @@ mod tests {
                 is_there,
                 "{expected}"
             );
+        }
+    }
+
+    #[test]
+    fn what_stands_before_each_name_may_be_left_out() {
+        for (call, own, expected) in [
+            (
+                "<do>tools.NAMEARGUMENTS</do>",
+                r"<do>tools\.(?P<name>[^{]+)",
+                Some(r"<do>(?:tools\.)?(?P<name>[^{]+)"),
+            ),
+            ("<do>NAMEARGUMENTS</do>", r"<do>(?P<name>[^{]+)", None),
+        ] {
+            let findings = invented::with_calls(["", call, "", ""]);
+            let calls = findings.call_parts().expect("there are calls");
+            let heads = call_heads(&calls, &Delimiter::Expression(own.to_owned()));
+            let loose = heads.iter().find(|head| head.contains(")?(?P<name>"));
+            assert_eq!(loose.map(String::as_str), expected, "{call}");
+        }
+    }
+
+    #[test]
+    fn what_a_prompt_has_begun_goes_along_with_a_call() {
+        let calls = ["", "<call>NAMEARGUMENTS</call>", "", ""];
+        for (opened_by_prompt, expected) in
+            [(true, r"(?:\A<t>\s*)?<call>(?P<name>[^{]+)"), (false, "")]
+        {
+            let mut findings = invented::findings(["<t>", "</t>"], [""; 2], calls);
+            let shape = findings.reasoning.as_mut().expect("it thinks");
+            shape.opened_by_prompt = opened_by_prompt;
+            let mut draft = draft(vec![exact("</call>")], vec![exact("<end>")]);
+            let own = Delimiter::Expression(r"<call>(?P<name>[^{]+)".to_owned());
+            draft.fields[0].open.alternatives = vec![own];
+            let variants = asked(&findings, &[], |drafter| drafter.variants(&draft));
+            let found = variants.opens_behind_prompt("tool_calls").first();
+            let found = found.map(Delimiter::expression).unwrap_or_default();
+            assert_eq!(found, expected);
+        }
+    }
+
+    #[test]
+    fn nothing_is_called_between_what_opens_and_closes_calls() {
+        let findings = invented::with_calls(["<calls>", "<call>ARGUMENTS</call>", "", "</calls>"]);
+        let content = vec![spaced("<end>"), spaced("</calls>")];
+        let draft = draft(vec![exact("</call>")], content);
+        let found = asked(&findings, &[], |drafter| drafter.between_fields(&draft));
+        let found: Vec<String> = found.iter().map(Delimiter::expression).collect();
+        for expected in [
+            r"<calls>\s*</calls>\s*",
+            r"(?:(?<=</call>\s*)|<calls>\s*)</calls>\s*",
+        ] {
+            assert!(found.iter().any(|one| one == expected), "{found:?}");
         }
     }
 
