@@ -7,9 +7,6 @@ use crate::format::{
 use super::call_shape::CallShape;
 use crate::markers::{self, unlikely_in_prose};
 
-/// The keys that a call's arguments have in objects of JSON: a model that has learned one of them writes the other as well.
-pub(crate) const ARGUMENTS_KEYS: [&str; 2] = ["arguments", "parameters"];
-
 /// The parts of a turn's calls.
 #[derive(Debug, Clone)]
 pub(crate) struct CallParts<'a> {

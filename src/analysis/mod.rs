@@ -115,7 +115,7 @@ pub use turn::TurnShape;
 pub use variables::{Switch, Variable};
 
 pub(crate) use analyze::{Analysis, analyze};
-pub(crate) use call_parts::{ARGUMENTS_KEYS, CallKeys, CallParts, SingleArguments};
+pub(crate) use call_parts::{CallKeys, CallParts, SingleArguments};
 pub(crate) use call_probe::probe_tools;
 pub(crate) use conversation::ConversationShape;
 pub(crate) use infer_format::infer_format;

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::analysis::assistant_turn::AssistantTurn;
-use crate::analysis::{ARGUMENTS_KEYS, CallParts, Findings};
+use crate::analysis::{CallParts, Findings};
 use crate::format::{Node, Slot};
 use crate::markers::{self, unlikely_in_prose};
 
@@ -37,7 +37,6 @@ pub(super) fn all(findings: &Findings, samples: &[Sample]) -> Vec<Damaged> {
         mutator.white_space();
         mutator.openers();
         mutator.name_prefix();
-        mutator.other_key();
         mutator.section();
         // Engines cut off what they have stopped at, and models leave out what closes.
         mutator.ends();
@@ -165,27 +164,6 @@ impl Mutator<'_, '_> {
             let named = format!("{prefix}{}", call.name);
             let output = self.sample.output.replacen(&named, &call.name, 1);
             self.put("what stands before a name left out", output);
-        }
-    }
-
-    /// The arguments in a bare object have the other of their usual keys.
-    fn other_key(&mut self) {
-        // Behind a marker, an object is a call as a whole, and nothing is gained by reading it in parts.
-        let is_bare =
-            |calls: &&CallParts<'_>| calls.is_bare_object() && calls.section_open.trim().is_empty();
-        let calls = self.calls.filter(is_bare);
-        let Some(keys) = calls.and_then(CallParts::keys) else {
-            return;
-        };
-        let [own] = keys.arguments.as_slice() else {
-            return;
-        };
-        let [one, other] = ARGUMENTS_KEYS;
-        let other = if *own == one { other } else { one };
-        if ARGUMENTS_KEYS.contains(own) && !self.sample.written.calls.is_empty() {
-            let [own, other] = [own, other].map(|key| format!("\"{key}\":"));
-            let output = self.sample.output.replace(&own, &other);
-            self.put("the other usual key of arguments", output);
         }
     }
 
@@ -396,11 +374,7 @@ impl Mutator<'_, '_> {
         if is_bare && calls_alone && sample.output.trim_start().starts_with('{') {
             // Some models write such a token, which no chat template has: as a text, it would stand before the call.
             let output = format!("<|json_call|>{}", sample.output);
-            self.put("a token before the calls", output.clone());
-            // It tells the call from a text before it, too.
-            let expected = written.clone().with_content("Let us see.");
-            let output = format!("Let us see.\n{output}");
-            self.put_as("a text and a token before the calls", output, expected);
+            self.put("a token before the calls", output);
         }
     }
 
@@ -843,20 +817,6 @@ mod tests {
                 1,
                 "the last value not closed",
                 vec![],
-            ),
-            (
-                object,
-                "{\"name\": \"read\", \"arguments\": {}}<end>",
-                1,
-                "the other usual key of arguments",
-                vec!["{\"name\": \"read\", \"parameters\": {}}<end>"],
-            ),
-            (
-                object,
-                "{}<end>",
-                1,
-                "a text and a token before the calls",
-                vec!["Let us see.\n<|json_call|>{}<end>"],
             ),
             // A brace may stand in any text.
             (object, "{}<end>", 1, "a text before the calls", vec![]),

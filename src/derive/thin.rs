@@ -30,6 +30,10 @@ use super::trial::{self, Cut, Expected, TrialReader};
 // Synthetic texts count at the same rank, and are fewer: a rendering alone is worth a stream that stands still.
 const HELD_BACK: isize = 1000;
 
+/// As how many damaged texts it counts against a draft that what its delimiters find depends on chunks.
+// Streams come in all chunks, and damages are few. Texts that nobody has damaged may need it all the same.
+const DEPENDS_ON_CHUNKS: isize = 1000;
+
 /// Where a text comes from that delimiters are tried on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum TextOrigin {
@@ -366,6 +370,10 @@ impl<'a> Thinning<'a> {
         let Some(template) = template else {
             return Err(tried);
         };
+        let mut delimiters = trial::delimiters(&template);
+        if delimiters.any(|delimiter| delimiter.is_chunk_dependent() == Some(true)) {
+            tried.score.0[self.order.rank(TextOrigin::Damaged)] -= DEPENDS_ON_CHUNKS;
+        }
         let unknown = texts.iter().copied();
         let mut order: Vec<usize> = unknown.filter(|at| tried.is_read[*at].is_none()).collect();
         // Those first that the same change failed at before, and then those that most drafts have failed at; but where there is

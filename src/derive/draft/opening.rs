@@ -1,6 +1,6 @@
 //! The expression that opens a call.
 
-use crate::analysis::{ARGUMENTS_KEYS, CallParts, ReasoningShape};
+use crate::analysis::{CallParts, ReasoningShape};
 use crate::derive::choices::Choice;
 use crate::derive::regex::{any_of, before_any_of, char_until, exact, ignoring_space};
 use crate::format::{Node, Row};
@@ -157,10 +157,7 @@ impl Drafter<'_> {
             }
             None => String::new(),
         };
-        let mut own = self.slots_pattern(open, true);
-        if self.chosen(Choice::SplitObjects) && begins_with_json(calls) && section.is_empty() {
-            own = with_either_key(&own);
-        }
+        let own = self.slots_pattern(open, true);
         let own = format!("{own}{}{ahead}", self.not_another_marker(calls, open));
         let is_json = calls.is_bare_object() || begins_with_json(calls);
         let own = match is_json && section.is_empty() {
@@ -254,15 +251,6 @@ const TOKEN_BEFORE_CALL: &str = "(?:<\\|\\w+\\|>\\s*)?";
 /// Whether what opens a call begins with the brace of its JSON, before the arguments in it.
 fn begins_with_json(calls: &CallParts<'_>) -> bool {
     calls.dialect().is_some() && calls.first_text().trim_start().starts_with('{')
-}
-
-/// The expression for what stands in an object before its arguments, whichever of the usual keys these have.
-fn with_either_key(own: &str) -> String {
-    let mut written = ARGUMENTS_KEYS.iter().map(|key| format!("\"{key}\""));
-    match written.find(|key| own.contains(key)) {
-        Some(key) => own.replacen(&key, &format!("\"(?:{})\"", ARGUMENTS_KEYS.join("|")), 1),
-        None => own.to_owned(),
-    }
 }
 
 /// The expression, which begins with a marker, also without it if another one follows.
@@ -419,18 +407,6 @@ mod tests {
                 drafter.not_another_marker(calls, &calls.open)
             });
             assert_eq!(found, expected, "{call}");
-        }
-    }
-
-    #[test]
-    fn the_arguments_in_an_object_may_have_either_of_their_usual_keys() {
-        let either = r#"\{\s*"(?:arguments|parameters)"\s*:"#;
-        for (own, expected) in [
-            (r#"\{\s*"parameters"\s*:"#, either),
-            (r#"\{\s*"arguments"\s*:"#, either),
-            (r#"\{\s*"input"\s*:"#, r#"\{\s*"input"\s*:"#),
-        ] {
-            assert_eq!(with_either_key(own), expected);
         }
     }
 
