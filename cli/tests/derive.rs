@@ -199,7 +199,7 @@ fn several_sources_end_with_a_table() {
        |        ^^
     source        reasoning  calls  recovered  damaged
     chat.jinja    seen       seen   18/18      72/76
-    tagged.jinja  -          seen   18/18      50/55
+    tagged.jinja  -          seen   18/18      50/62
     broken.jinja  -          -      failed     -
     ");
     assert_eq!(outcome.code, 2);
@@ -247,7 +247,7 @@ fn what_can_not_be_recovered_is_reported() {
                    the prompt ends  "<user>zq012question<end><assistant>"
                    the output is    "<think>One moment, I look it up.</think><call>{\"name\": \"read_tide\", \"arguments\": {\"harbour\": \"Brest\", \"scale\": \"metres\"}}</call><end>"
                    it also stands for {"thinking":"One moment, I look it up.","tool_calls":[{"type":"function","function":{"name":"read_tide","arguments":{"harbour":"Brest","scale":"metres"}}}]}
-                 not recovered: a thought, a text and a call: thinking is "One moment, I look it up.", not "They ask about the tide.\n\nA table would tell, so I look there."
+                 not recovered: a thought, a text and a call: content is "<think>One moment, I look it up.</think>", not "One moment, I look it up."
                    the prompt ends  "<user>zq012question<end><assistant>"
                    the output is    "<think>They ask about the tide.\n\nA table would tell, so I look there.</think><think>One moment, I look it up.</think><call>{\"name\": \"read_tide\", \"arguments\": {\""…
                    no other message was found that the chat template writes like this
@@ -255,8 +255,7 @@ fn what_can_not_be_recovered_is_reported() {
                    the prompt ends  "<user>zq012question<end><assistant>"
                    the output is    "<think>One moment, I look it up.</think><call>{\"name\": \"find_pages\", \"arguments\": {\"words\": \"spring tide\", \"most\": 3}}</call><call>{\"name\": \"read_tide\", \"argume"…
                    it also stands for {"thinking":"One moment, I look it up.","tool_calls":[{"type":"function","function":{"name":"find_pages","arguments":{"words":"spring tide","most":3}}},{"type":…
-      mentions   29 of 35 texts that mention a marker recovered
-                 lost: `<think>` in code, in quotes, bare, before a comma, in a fence, on a line
+      mentions   35 of 35 texts that mention a marker recovered
       arguments  54 of 54 kinds of keys, names and values recovered
       damaged    66 of 76 damaged texts recovered
                  15 of 18: the turn's end missing
