@@ -101,11 +101,11 @@ fn what_recovers_more_comes_first_and_renderings_count_most() {
     8/18    0/0     8/25    text is everything else
     ");
     assert_snapshot!(summary("channels"), @"
-    15/15   0/0     65/65   chosen
-    15/15   0/0     55/65   no damage is tolerated
-    15/15   0/0     49/65   only what the format writes stands between a call's name and its arguments
-    13/15   0/0     59/65   text is everything else
-    13/15   0/0     47/65   text is everything else; only what the format writes stands between a call's name and its arguments
+    15/15   0/0     81/81   chosen
+    15/15   0/0     65/81   only what the format writes stands between a call's name and its arguments
+    15/15   0/0     55/81   no damage is tolerated
+    13/15   0/0     71/81   text is everything else
+    13/15   0/0     59/81   text is everything else; only what the format writes stands between a call's name and its arguments
     ");
 }
 
@@ -117,8 +117,9 @@ fn what_does_as_well_is_told_apart_by_what_it_does() {
     15/15   0/0     30/38   a call's name and its arguments are read one by one
     ");
     assert_snapshot!(summary("json-lines-section"), @"
-    18/18   0/0     58/58   chosen
-    18/18   0/0     58/58   a call's name and its arguments are read one by one
+    18/18   0/0     65/65   chosen
+    18/18   0/0     65/65   a call's name and its arguments are read one by one
+    18/18   0/0     58/65   no damage is tolerated
     ");
 }
 
