@@ -370,10 +370,6 @@ impl<'a> Thinning<'a> {
         let Some(template) = template else {
             return Err(tried);
         };
-        let mut delimiters = trial::delimiters(&template);
-        if delimiters.any(|delimiter| delimiter.is_chunk_dependent() == Some(true)) {
-            tried.score.0[self.order.rank(TextOrigin::Damaged)] -= DEPENDS_ON_CHUNKS;
-        }
         let unknown = texts.iter().copied();
         let mut order: Vec<usize> = unknown.filter(|at| tried.is_read[*at].is_none()).collect();
         // Those first that the same change failed at before, and then those that most drafts have failed at; but where there is
@@ -389,7 +385,14 @@ impl<'a> Thinning<'a> {
             (!failed_before, !is_next, Reverse(failures[*at]))
         });
         drop(failures);
-        match self.read(&mut tried, &template, &order, to_beat) {
+        if !self.read(&mut tried, &template, &order, to_beat) {
+            return Err(tried);
+        }
+        let mut delimiters = trial::delimiters(&template);
+        if delimiters.any(|delimiter| delimiter.is_chunk_dependent() == Some(true)) {
+            tried.score.0[self.order.rank(TextOrigin::Damaged)] -= DEPENDS_ON_CHUNKS;
+        }
+        match beats(&tried) {
             true => Ok(tried),
             false => Err(tried),
         }
@@ -422,28 +425,28 @@ impl<'a> Thinning<'a> {
         to_beat: Option<Score>,
     ) -> bool {
         let beats = |score: Score| to_beat.is_none_or(|to_beat| score > to_beat);
-        // Most drafts fail before it matters how texts are cut, which takes longer to find out.
-        let last = match trial::depends_on_pieces(template) {
-            true => Cut::Pieces,
-            false => Cut::Whole,
+        let is_misread = |tried: &mut Tried, cut, at| {
+            let is_misread = !self.reads_when(cut, template, &self.texts[at]);
+            if is_misread {
+                self.failures.borrow_mut()[at] += 1;
+                self.set(tried, at, false);
+            }
+            is_misread
         };
         for cut in [Cut::Whole, Cut::Pieces] {
+            // Most drafts fail before it matters how texts are cut, which takes longer to find out.
+            if cut == Cut::Pieces && !trial::depends_on_pieces(template) {
+                break;
+            }
             for at in texts {
-                if tried.misreads(*at) {
-                    continue;
-                }
-                if !self.reads_when(cut, template, &self.texts[*at]) {
-                    self.failures.borrow_mut()[*at] += 1;
-                    self.set(tried, *at, false);
-                    if !beats(tried.score) {
-                        return false;
-                    }
-                } else if cut == last {
-                    self.set(tried, *at, true);
+                if !tried.misreads(*at) && is_misread(tried, cut, *at) && !beats(tried.score) {
+                    return false;
                 }
             }
-            if cut == last {
-                break;
+        }
+        for at in texts {
+            if !tried.misreads(*at) {
+                self.set(tried, *at, true);
             }
         }
         beats(tried.score)
