@@ -56,7 +56,10 @@ pub(super) fn infer(
         // The prompt opens it with words, or with several markers; what closes it shows when content holds that.
         // Where the prompt opens it with one marker, all other single ones have been tried above.
         let is_alike = |text: &&str| {
-            *text != open && (marker.is_none() || markers::markers(text).nth(1).is_some())
+            // `: ` and `\n` stand in any template.
+            text.len() > 2
+                && *text != open
+                && (marker.is_none() || markers::markers(text).nth(1).is_some())
         };
         let texts = quoted(&template_source).into_iter().filter(is_alike);
         let mut texts = texts.take(MAX_MARKERS);
@@ -152,8 +155,8 @@ fn cut_marker(prober: &TurnProber<'_>, close: &str, known: &[&str]) -> Option<Re
     Some(ReasoningMarkers::both(open, close))
 }
 
-/// The texts that stand in quotes in the source of a template.
-fn quoted(source: &str) -> Vec<&str> {
+/// The texts that stand in quotes in the source of a template, each once.
+pub(super) fn quoted(source: &str) -> Vec<&str> {
     let mut texts: Vec<&str> = Vec::new();
     for quote in ['\'', '"'] {
         let parts = source
@@ -167,8 +170,6 @@ fn quoted(source: &str) -> Vec<&str> {
                 .trim_start_matches("\\n")
         }));
     }
-    // `: ` and `\n` stand in any template.
-    texts.retain(|text| text.len() > 2);
     texts.sort_unstable();
     texts.dedup();
     texts
@@ -244,8 +245,7 @@ mod tests {
             ("{{ '\\nabc\\n' }}", "abc"),
             // An apostrophe turns what follows on its line inside out, and no other line.
             ("{# don't #}\n{{ 'abc' }}", "abc t #}"),
-            // Signs stand in any template.
-            ("{{ ': ' + 'ab' + '\\n' }}", ""),
+            ("{{ ': ' + 'ab' + '\\n' }}", " : ab"),
             ("{{ 'abc' }}{{ 'abc' }}", "abc"),
         ] {
             assert_eq!(quoted(source).join(" "), expected, "{source}");

@@ -3,6 +3,7 @@
 use crate::markers::{VARIABLE_SLOT, closing_marker, first_piece, is_marker, is_word};
 use crate::value::Value;
 
+use super::reasoning_inference::quoted;
 use super::sample_turns::SampleTurns;
 use super::turn_headers::TurnHeaders;
 use super::turn_prober::{PrecedingMessages, ThinkingMode, TurnProber};
@@ -17,8 +18,7 @@ const MAX_WORDS: usize = 32;
 /// Words with which variables are compared are short.
 const LONGEST_WORD: usize = 16;
 
-/// A word and a number that no template writes by itself.
-const ANY_WORD: &str = "qxvaluezq";
+/// A number that no template writes by itself.
 const ANY_NUMBER: i64 = 817_263_549;
 
 /// Whether a text is another one with something in place of its slot.
@@ -120,6 +120,7 @@ fn variants_by(
     turns: &SampleTurns,
     usual: &UsualTurn,
 ) -> Vec<ReasoningVariant> {
+    let any_word = prober.word("value");
     let mut vary = |given: Given| {
         let varied = |prober: &TurnProber<'_>| usual.varied(prober, turns);
         let (open, close) = prober.given(name, given.to_value(), varied)?;
@@ -131,7 +132,7 @@ fn variants_by(
         })
     };
     // Any value shows in `<think effort="low">`. Where the template calculates with it, no word will do.
-    let any = [Given::Word(ANY_WORD.to_owned()), Given::Number(ANY_NUMBER)];
+    let any = [Given::Word(any_word), Given::Number(ANY_NUMBER)];
     let shows = any.into_iter().find_map(|given| {
         let mut variant = vary(given)?;
         let shown = variant.given.shown();
@@ -144,7 +145,6 @@ fn variants_by(
         None if !is_beside_words(jinja, name) => Vec::new(),
         // None but `low` makes it `<think_low>`.
         None => words_in_quotes(jinja)
-            .into_iter()
             .filter_map(|word| vary(Given::Word(word.to_owned())))
             .collect(),
     }
@@ -219,27 +219,21 @@ fn is_beside_words(jinja: &str, name: &str) -> bool {
     places.any(|end| {
         let rest = &jinja[end..];
         let tag = rest.split(['%', '}', '\n']).next().unwrap_or_default();
-        !rest.starts_with(is_word) && !words_in_quotes(tag).is_empty()
+        !rest.starts_with(is_word) && words_in_quotes(tag).next().is_some()
     })
 }
 
 /// The words that a template has in quotes, each once: one of them may be what it compares a variable with.
-fn words_in_quotes(jinja: &str) -> Vec<&str> {
-    let mut found: Vec<&str> = Vec::new();
-    for quote in ['\'', '"'] {
-        let parts = jinja.split(quote);
-        let is_one_word = |part: &&str| {
-            let mut chars = part.chars();
-            let is_short = (1..=LONGEST_WORD).contains(&part.len());
-            is_short && chars.all(|c| c.is_ascii_alphanumeric() || "_-".contains(c))
-        };
-        for word in parts.filter(is_one_word) {
-            if found.len() < MAX_WORDS && !found.contains(&word) {
-                found.push(word);
-            }
-        }
-    }
-    found
+fn words_in_quotes(jinja: &str) -> impl Iterator<Item = &str> {
+    let is_one_word = |text: &&str| {
+        let is_short = (1..=LONGEST_WORD).contains(&text.len());
+        is_short
+            && text
+                .chars()
+                .all(|c| c.is_ascii_alphanumeric() || "_-".contains(c))
+    };
+    let words = quoted(jinja).into_iter().filter(is_one_word);
+    words.take(MAX_WORDS)
 }
 
 #[cfg(test)]
@@ -326,6 +320,7 @@ mod tests {
     fn words_in_quotes_are_short_and_each_is_taken_once() {
         let jinja =
             "{% if a == 'low' or b == \"two-fold\" or c in ['low', 'a b', ''] %}'s{% endif %}";
-        assert_eq!(words_in_quotes(jinja), ["low", "two-fold"]);
+        let found: Vec<&str> = words_in_quotes(jinja).collect();
+        assert_eq!(found, ["low", "two-fold"]);
     }
 }

@@ -1,5 +1,7 @@
 //! The conversations that drafts are tried on, and the tools in them.
 
+use std::borrow::Cow;
+
 use crate::analysis::assistant_turn::{AssistantTurn, ToolCall};
 use crate::analysis::turn_prober::PrecedingMessages;
 use crate::json;
@@ -95,26 +97,13 @@ fn note_call(title: &str, body: &str) -> ToolCall {
 /// A conversation to be rendered.
 pub(super) struct Conversation {
     /// What it is about.
-    pub(super) name: &'static str,
+    pub(super) name: Cow<'static, str>,
     /// What comes before the assistant's turn.
     pub(super) preceding: PrecedingMessages,
     /// The assistant's turn, with which it ends.
     pub(super) turn: AssistantTurn,
     /// Whether tools are offered.
     pub(super) has_tools: bool,
-}
-
-/// The name of a conversation with a thought where a variable is given that varies what opens or closes thoughts.
-pub(super) fn varied_name(name: &'static str) -> &'static str {
-    match name {
-        "a thought and an answer" => "a thought and an answer, with a variable given",
-        "a thought and a call" => "a thought and a call, with a variable given",
-        "a thought, a text and a call" => "a thought, a text and a call, with a variable given",
-        "a thought and an answer after a call" => {
-            "a thought and an answer after a call, with a variable given"
-        }
-        other => other,
-    }
 }
 
 /// All conversations, from the plainest on.
@@ -154,7 +143,7 @@ pub(super) fn conversations() -> Vec<Conversation> {
     let conversations =
         rows.map(
             |(name, preceding, thought, said, calls, has_tools)| Conversation {
-                name,
+                name: Cow::from(name),
                 preceding,
                 turn: AssistantTurn {
                     reasoning: text(thought),
@@ -184,13 +173,8 @@ mod tests {
                 has_tools,
                 ..
             } = conversation;
-            assert!(names.insert(name), "{name}");
+            assert!(names.insert(name.clone()), "{name}");
             assert_eq!(turn.reasoning.is_some(), name.contains("thought"), "{name}");
-            assert_eq!(
-                turn.reasoning.is_some(),
-                varied_name(name) != name,
-                "{name}"
-            );
             // A call of something else would be one that no chat template has to write.
             for call in &turn.calls {
                 let tool = tools.as_list().iter().find(|tool| {
@@ -199,7 +183,7 @@ mod tests {
                 });
                 let properties =
                     tool.and_then(|tool| tool.pointer("/function/parameters/properties"));
-                let properties = properties.and_then(Value::as_object).expect(name);
+                let properties = properties.and_then(Value::as_object).expect(&name);
                 let mut keys = call.arguments.iter().map(|(key, _)| key.to_string_lossy());
                 assert!(has_tools, "{name}");
                 assert!(keys.all(|key| properties.contains_key(&key)), "{name}");

@@ -60,7 +60,7 @@ pub(super) fn with_calls(calls: [&str; 4]) -> Findings {
 /// A text that was rendered for what it says.
 pub(super) fn sample(output: &str, written: AssistantTurn) -> Sample {
     Sample {
-        name: "an invented one",
+        name: "an invented one".into(),
         prefix: "<user>Hi<end><assistant>".to_owned(),
         prefilled: String::new(),
         output: output.to_owned(),

@@ -182,7 +182,7 @@ pub(super) fn rows(
         let read = || reader.read(&sample.prefix, &sample.output).ok();
         let lost = sample.lost();
         ProofRow {
-            name: sample.name.to_owned(),
+            name: sample.name.to_string(),
             prefix: sample.prefix.clone(),
             output: sample.output.clone(),
             message: sample.written.to_message(field),

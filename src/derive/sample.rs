@@ -1,6 +1,8 @@
 //! What response templates are tried on: texts that the chat template writes for messages that are
 //! known.
 
+use std::borrow::Cow;
+
 use crate::analysis::assistant_turn::{AssistantTurn, ToolCall};
 use crate::analysis::turn_prober::{PrecedingMessages, ThinkingMode, TurnProber};
 use crate::analysis::{Analysis, Findings, TurnHeaders, TurnShape, advice, infer_format};
@@ -11,14 +13,14 @@ use crate::remedy::Remedy;
 use crate::response::Tools;
 use crate::value::{Value, object};
 
-use super::conversations::{Conversation, THOUGHT, conversations, tools, varied_name};
+use super::conversations::{Conversation, THOUGHT, conversations, tools};
 use super::surroundings::Surroundings;
 
 /// A text as a model would write it, and the message that it means.
 #[derive(Debug, Clone)]
 pub(super) struct Sample {
     /// What the conversation is about.
-    pub(super) name: &'static str,
+    pub(super) name: Cow<'static, str>,
     /// The prompt.
     pub(super) prefix: String,
     /// The part of the prompt that belongs to the turn.
@@ -176,7 +178,7 @@ impl<'t> Sampling<'t> {
             }
             let conversations = conversations().into_iter();
             for mut conversation in conversations.filter(|one| one.turn.reasoning.is_some()) {
-                conversation.name = varied_name(conversation.name);
+                conversation.name += ", with a variable given";
                 self.offer_for(&conversation, &samples.tools);
                 let Analysis {
                     prober, headers, ..
@@ -204,7 +206,7 @@ impl<'t> Sampling<'t> {
         findings: &Findings,
     ) -> Option<Sample> {
         let conversation = Conversation {
-            name,
+            name: name.into(),
             preceding: PrecedingMessages::Question,
             turn: said.clone(),
             has_tools: true,
@@ -301,7 +303,7 @@ impl Sampler<'_, '_> {
         // What is refused in one mode and rendered in the other is not refused.
         if let (Some(error), true) = (refusal, samples.all.len() == before) {
             samples.refused.push(RefusedConversation {
-                name: self.conversation.name.to_owned(),
+                name: self.conversation.name.to_string(),
                 error,
             });
         }
@@ -406,7 +408,7 @@ impl Sampler<'_, '_> {
             intended.reasoning = thought.map(str::to_owned);
         }
         Sample {
-            name: self.conversation.name,
+            name: self.conversation.name.clone(),
             prefix: prefix.to_owned(),
             prefilled: turn_shape.prefilled(prefix).to_owned(),
             output: output.to_owned(),

@@ -59,7 +59,7 @@ fn thought_and_answer(answer: &Sample, open: &str, close: &str) -> Option<Sample
 /// A sample that the chat template does not write, behind the same prompt as another.
 fn made_up(name: &'static str, like: &Sample, output: String, turn: AssistantTurn) -> Sample {
     Sample {
-        name,
+        name: name.into(),
         output,
         written: turn.clone(),
         intended: turn,

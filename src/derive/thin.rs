@@ -498,7 +498,10 @@ impl<'a> Thinning<'a> {
         let pattern = pattern.filter(|pattern| pattern.is_chunk_dependent(false) == Some(false));
         let may_match = |(_, one): &(usize, &Text<'_>)| {
             // It may begin in the prompt.
-            let text = format!("{}{}", one.prefilled, one.output);
+            let text = match one.prefilled {
+                "" => Cow::from(&*one.output),
+                prefilled => Cow::from(format!("{prefilled}{}", one.output)),
+            };
             let holds = needed.as_ref();
             let holds = holds.is_none_or(|needed| needed.find(text.as_bytes()).is_some());
             holds
@@ -583,7 +586,7 @@ fn texts(search_input: &SearchInput) -> Vec<Text<'_>> {
             Origin::Rendered => TextOrigin::Rendered,
             Origin::Synthetic => TextOrigin::Synthetic,
         },
-        name: sample.name.to_owned(),
+        name: sample.name.to_string(),
         prefilled: &sample.prefilled,
         output: Cow::from(&sample.output),
         expected: Expected::Turn(&sample.written),

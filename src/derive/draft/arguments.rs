@@ -374,7 +374,7 @@ fn closed_value(tagged: &SingleArguments<'_>, key: &str, between: &str, behind: 
 /// Whether the end of all arguments shows where a value ends that nothing closes: markers stand around it, and what is read
 /// of it does not depend on these.
 fn may_lack_closer(tagged: &SingleArguments<'_>) -> bool {
-    let is_clear = unlikely_in_prose(tagged.close()) && !tagged.close().contains(markers::is_slot);
+    let is_clear = unlikely_in_prose(tagged.close()) && !tagged.close_names_key();
     let is_plain = tagged.wrapping().is_none() && tagged.nested_quotes().is_none();
     is_clear && is_plain && begins_unambiguously(tagged.open())
 }

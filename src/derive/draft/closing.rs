@@ -98,7 +98,7 @@ impl Drafter<'_> {
         let close = ignoring_space(&close);
         let mut closes = vec![format!("(?<={ends}){close}\\s*")];
         // Behind a blank, a line break or a quote, `</call>` is only spoken of.
-        let between = arguments.between.first().map_or("", |text| text.trim());
+        let between = arguments.first_between().trim();
         let value = markers::markers(between)
             .last()
             .and_then(|value| Some((value, unmarked(value).chars().next()?)));
