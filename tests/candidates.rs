@@ -112,14 +112,15 @@ fn what_recovers_more_comes_first_and_renderings_count_most() {
 #[test]
 fn what_does_as_well_is_told_apart_by_what_it_does() {
     assert_snapshot!(summary("bare-json-call"), @"
-    15/15   0/0     30/38   chosen
-    15/15   0/0     30/38   calls can't begin within a text
-    15/15   0/0     30/38   a call's name and its arguments are read one by one
+    15/15   0/0     38/46   chosen
+    15/15   0/0     38/46   calls can't begin within a text
+    15/15   0/0     30/46   no damage is tolerated
+    15/15   0/0     30/46   a call's name and its arguments are read one by one
     ");
     assert_snapshot!(summary("json-lines-section"), @"
-    18/18   0/0     65/65   chosen
-    18/18   0/0     65/65   a call's name and its arguments are read one by one
-    18/18   0/0     58/65   no damage is tolerated
+    18/18   0/0     73/73   chosen
+    18/18   0/0     65/73   a call's name and its arguments are read one by one
+    18/18   0/0     58/73   no damage is tolerated
     ");
 }
 

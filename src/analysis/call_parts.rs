@@ -94,6 +94,17 @@ impl<'a> CallParts<'a> {
         (arguments.in_python && is_call && is_assigned && are_listed).then_some([open, close])
     }
 
+    /// What opens a call up to the sign that ends its tag, as `<call name="NAME"`, if it is such a tag.
+    pub(crate) fn unclosed_tag(&self) -> Option<Row> {
+        let open = self.open.trim_end().strip_suffix('>')?;
+        let open = self.open.without_end(self.open.len() - open.len());
+        let rest = open.last_text()?;
+        let is_end = !rest.is_empty() && !rest.contains(['<', '>']);
+        let first = self.first_text();
+        let is_begun = first.rfind('<') > first.rfind('>');
+        (is_end && is_begun && open.has(Slot::Name)).then_some(open)
+    }
+
     /// Whether a call is an object of JSON that nothing opens.
     pub(crate) fn is_bare_object(&self) -> bool {
         self.open.is_empty() && matches!(self.body, Node::Object(..))
@@ -347,7 +358,7 @@ impl SingleArguments<'_> {
 mod tests {
     use crate::analysis::Findings;
     use crate::analysis::tests::{found, template};
-    use crate::markers::KEY_SLOT;
+    use crate::markers::{self, KEY_SLOT};
 
     /// What is found of a template that writes each call so.
     fn findings(each: &str) -> Findings {
@@ -457,6 +468,33 @@ mod tests {
             ),
         ] {
             assert_eq!(parts(each), expected, "{each}");
+        }
+    }
+
+    #[test]
+    fn tags_that_may_close_themselves_have_a_name_in_them() {
+        for (each, expected) in [
+            (
+                r#"<do name="{{ f.name }}">{{ f.arguments | tojson }}</do>"#,
+                Some(r#"<do name="NAME""#),
+            ),
+            // The name would take the slash along.
+            ("<do={{ f.name }}>{{ f.arguments | tojson }}</do>", None),
+            (
+                r#"<do><n a="{{ f.name }}">{{ f.arguments | tojson }}</do>"#,
+                Some(r#"<do><n a="NAME""#),
+            ),
+            ("<do>{{ f.name }} {{ f.arguments | tojson }}</do>", None),
+            (
+                r#"<do id="{{ c.id }}">{{ f.arguments | tojson }}<by>{{ f.name }}</by>"#,
+                None,
+            ),
+        ] {
+            let findings = findings(each);
+            let calls = findings.call_parts().expect("there are calls");
+            let tag = calls.unclosed_tag();
+            let tag = tag.map(|tag| tag.replace(markers::NAME_SLOT, "NAME"));
+            assert_eq!(tag.as_deref(), expected, "{each}");
         }
     }
 

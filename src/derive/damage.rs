@@ -41,10 +41,12 @@ pub(super) fn all(findings: &Findings, samples: &[Sample]) -> Vec<Damaged> {
         // Engines cut off what they have stopped at, and models leave out what closes.
         mutator.ends();
         mutator.last_value();
+        mutator.tag_that_closes_itself();
         mutator.between_calls();
         // Models say something before and behind calls, whatever the chat template keeps of it.
         mutator.text_before_calls();
         mutator.token_before_calls();
+        mutator.type_of_call();
         mutator.text_between_calls();
         mutator.text_behind_calls();
         mutator.cut_text();
@@ -246,6 +248,31 @@ impl Mutator<'_, '_> {
         }
     }
 
+    /// `<call name="NAME">` has no arguments behind it, and closes itself: `<call name="NAME"/>`.
+    fn tag_that_closes_itself(&mut self) {
+        let Some((calls, tag)) = self
+            .calls
+            .and_then(|calls| Some((calls, calls.unclosed_tag()?)))
+        else {
+            return;
+        };
+        let mut written = self.sample.written.calls.iter();
+        let Some(call) = written.find(|call| call.arguments.is_empty()) else {
+            return;
+        };
+        let named = format!("{}{}", call.name, tag.last_text().unwrap_or_default());
+        let output = &self.sample.output;
+        let begun = output.find(&named).map(|at| at + named.len());
+        let ended = begun.and_then(|at| {
+            let close = calls.close.trim();
+            output[at..].find(close).map(|end| at + end + close.len())
+        });
+        if let (Some(begun), Some(ended)) = (begun, ended) {
+            let output = format!("{}/>{}", &output[..begun], &output[ended..]);
+            self.put("a tag that closes itself", output);
+        }
+    }
+
     /// A second call follows without what should stand between them.
     fn between_calls(&mut self) {
         let Some(calls) = self.calls else { return };
@@ -375,6 +402,24 @@ impl Mutator<'_, '_> {
             // Some models write such a token, which no chat template has: as a text, it would stand before the call.
             let output = format!("<|json_call|>{}", sample.output);
             self.put("a token before the calls", output);
+        }
+    }
+
+    /// An object that is a call begins with its type, as interfaces have it.
+    fn type_of_call(&mut self) {
+        let calls = self.calls.filter(|calls| calls.is_bare_object());
+        let keys = calls.and_then(CallParts::keys);
+        let Some(first) = keys.and_then(|keys| keys.all.first().copied()) else {
+            return;
+        };
+        let (own, typed) = (
+            format!("{{\"{first}\":"),
+            format!("{{\"type\": \"function\", \"{first}\":"),
+        );
+        let sample = self.sample;
+        if first != "type" && sample.written.calls.len() == 1 {
+            let output = sample.output.replacen(&own, &typed, 1);
+            self.put("the type of a call in its object", output);
         }
     }
 
@@ -817,6 +862,35 @@ mod tests {
                 1,
                 "the last value not closed",
                 vec![],
+            ),
+            (
+                ["", "<c n=\"NAME\">«<a=KEY>RAW</a>»</c>", "", ""],
+                "<c n=\"read\"></c><end>",
+                1,
+                "a tag that closes itself",
+                vec!["<c n=\"read\"/><end>"],
+            ),
+            (
+                object,
+                "{\"name\": \"read\"}<end>",
+                1,
+                "the type of a call in its object",
+                vec!["{\"type\": \"function\", \"name\": \"read\"}<end>"],
+            ),
+            // What opens a call tells it from a text, whatever stands in it.
+            (
+                ["", "<c>OBJECT</c>", "", ""],
+                "<c>{\"name\": \"read\"}</c><end>",
+                1,
+                "the type of a call in its object",
+                vec![],
+            ),
+            (
+                ["", "<c n=\"NAME\">«<a=KEY>RAW</a>»</c>", "", ""],
+                "<c n=\"read\"></c><end>",
+                1,
+                "a tag that closes itself",
+                vec!["<c n=\"read\"/><end>"],
             ),
             // A brace may stand in any text.
             (object, "{}<end>", 1, "a text before the calls", vec![]),

@@ -29,7 +29,6 @@ use super::options::DeriveOptions;
 use super::regex::{any_of, exact};
 use super::search_input::SearchInput;
 use super::surroundings::Surroundings;
-pub(super) use call_texts::unclosed_tag;
 use drafter::{Drafter, texts};
 pub(super) use variants::Variants;
 

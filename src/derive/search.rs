@@ -14,7 +14,7 @@ use crate::value::Value;
 
 use super::PYTHON_LISTS;
 use super::choices::{CHOICES, Choice, Choices};
-use super::draft::{draft, unclosed_tag};
+use super::draft::draft;
 use super::options::DeriveOptions;
 use super::reason::Reason;
 use super::score::{Outcome, Score, Trials};
@@ -246,7 +246,7 @@ impl<'a> Search<'a> {
     /// Whether calls begin with a tag.
     fn calls_are_tags(&self) -> bool {
         let calls = self.search_input.marked.call_parts();
-        calls.is_some_and(|calls| unclosed_tag(&calls).is_some())
+        calls.is_some_and(|calls| calls.unclosed_tag().is_some())
     }
 
     /// Whether calls are JSON objects and nothing else.

@@ -2,7 +2,7 @@
 
 use crate::analysis::{CallKeys, CallParts};
 use crate::derive::regex::{char_between, exact, ignoring_space};
-use crate::format::{Row, Slot};
+use crate::format::Slot;
 use crate::markers::{self, dedup, reads_like_prose, unlikely_in_prose};
 
 /// What stands before a marker that is only mentioned.
@@ -51,17 +51,6 @@ pub(super) fn literal_open(calls: &CallParts<'_>) -> Option<String> {
     let is_marker = unlikely_in_prose(text) && !reads_like_prose(text) && !calls.open.has_slots();
     // Words have to have JSON behind them, which no literal can ask for.
     (is_marker && json_behind_words(calls).is_none()).then(|| text.trim().to_owned())
-}
-
-/// What opens a call up to the sign that ends its tag, as `<call name="NAME"`, if it is such a tag.
-pub(in crate::derive) fn unclosed_tag(calls: &CallParts<'_>) -> Option<Row> {
-    let open = calls.open.trim_end().strip_suffix('>')?;
-    let open = calls.open.without_end(calls.open.len() - open.len());
-    let rest = open.last_text()?;
-    let is_end = !rest.is_empty() && !rest.contains(['<', '>']);
-    let first = calls.first_text();
-    let is_begun = first.rfind('<') > first.rfind('>');
-    (is_end && is_begun && open.has(Slot::Name)).then_some(open)
 }
 
 /// Whether the name of a call stands behind its arguments.
@@ -219,28 +208,6 @@ mod tests {
             ("[ARGUMENTS]", None),
         ] {
             let found = of(["", call, "", ""], literal_open);
-            assert_eq!(found.as_deref(), expected, "{call}");
-        }
-    }
-
-    #[test]
-    fn tags_that_may_close_themselves_have_a_name_in_them() {
-        for (call, expected) in [
-            (
-                r#"<call name="NAME">ARGUMENTS</call>"#,
-                Some(r#"<call name="NAME""#),
-            ),
-            // The name would take the slash along.
-            ("<call=NAME>ARGUMENTS</call>", None),
-            (
-                r#"<call><n a="NAME">ARGUMENTS</call>"#,
-                Some(r#"<call><n a="NAME""#),
-            ),
-            ("<call>NAME ARGUMENTS</call>", None),
-            (r#"<call id="ID">ARGUMENTS<by>NAME</by>"#, None),
-        ] {
-            let found = of(["", call, "", ""], unclosed_tag);
-            let found = found.map(|tag| tag.replace(markers::NAME_SLOT, "NAME"));
             assert_eq!(found.as_deref(), expected, "{call}");
         }
     }

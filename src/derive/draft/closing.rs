@@ -8,8 +8,7 @@ use crate::markers::lexicon::unmarked;
 use crate::markers::{self, reads_like_prose, unlikely_in_prose};
 
 use super::call_texts::{
-    SPOKEN, between_calls, json_behind_words, json_call_start, opens_unambiguously,
-    python_argument, unclosed_tag,
+    SPOKEN, between_calls, json_behind_words, json_call_start, opens_unambiguously, python_argument,
 };
 use super::drafter::{Drafter, push_markers};
 
@@ -47,7 +46,10 @@ impl Drafter<'_> {
         closers.extend(ends.filter(|end| argument.is_empty() || !end.starts_with(argument)));
         closers.extend(self.markers_between(calls));
         // Models put a blank before the end of such a tag: `<call name="read" />`.
-        if let Some(tag) = unclosed_tag(calls).filter(|_| self.chosen(Choice::TagClosesItself)) {
+        if let Some(tag) = calls
+            .unclosed_tag()
+            .filter(|_| self.chosen(Choice::TagClosesItself))
+        {
             ahead.push(format!(
                 "(?<={})\\s*/>\\s*",
                 self.slots_pattern(&tag, false)

@@ -8,7 +8,7 @@ use crate::markers::{self, dedup, unlikely_in_prose};
 
 use super::call_texts::{
     between_calls, is_line_of_words, json_behind_words, json_call_start, opens_unambiguously,
-    python_argument, split_last_marker, unclosed_tag,
+    python_argument, split_last_marker,
 };
 use super::drafter::Drafter;
 
@@ -19,7 +19,10 @@ impl Drafter<'_> {
         let (lead, rest) = split_last_marker(calls);
         let open = &calls.open.behind(lead.len());
         let lead_is_skipped = !lead.is_empty();
-        let own = match unclosed_tag(calls).filter(|_| self.chosen(Choice::TagClosesItself)) {
+        let own = match calls
+            .unclosed_tag()
+            .filter(|_| self.chosen(Choice::TagClosesItself))
+        {
             Some(tag) => format!("{}(?:>|(?=\\s*/>))", self.slots_pattern(&tag, true)),
             None => {
                 let own = self.slots_pattern(open, true);

@@ -1,6 +1,7 @@
 //! Other ways of opening and closing the fields of a draft, from the plainest on, for those who look for the best.
 
 use crate::analysis::CallParts;
+use crate::derive::choices::Choice;
 use crate::derive::delimiter::{Delimiter, Delimiters, Draft};
 use crate::derive::regex::{any_of, before_any_of, exact, ignoring_space};
 use crate::derive::surroundings::TextBounds;
@@ -423,6 +424,9 @@ impl Drafter<'_> {
         }
         // A call without arguments ends at once.
         follows.push(ignoring_space(Some(close).filter(|close| is_known(close))?));
+        if self.chosen(Choice::TagClosesItself) {
+            follows.push("/>".to_owned());
+        }
         markers::dedup(&mut follows);
         Some(before_any_of(follows))
     }
@@ -473,6 +477,14 @@ fn call_heads(calls: &CallParts<'_>, own: &Delimiter) -> Vec<String> {
             .map(|head| head.replacen(&own, &loose, 1))
             .collect();
         heads.extend(loose);
+    }
+    // Models write the type that interfaces give with each call: `{"type": "function", "name": …}`.
+    if calls.is_bare_object() {
+        let object = r#"\{\s*""#;
+        let typed = r#"\{\s*(?:"type"\s*:\s*"function"\s*,\s*)?""#;
+        let bare = heads.iter().filter(|head| head.contains(object));
+        let typed: Vec<String> = bare.map(|head| head.replacen(object, typed, 1)).collect();
+        heads.extend(typed);
     }
     // In inline code and between quotes, no name stands behind a marker.
     let quoted: Vec<String> = heads.iter().map(|head| without_quotes(head)).collect();
@@ -786,6 +798,18 @@ mod tests {
                 is_there,
                 "{expected}"
             );
+        }
+    }
+
+    #[test]
+    fn an_object_that_is_a_call_may_begin_with_its_type() {
+        let typed = r#"(?=\{\s*(?:"type"\s*:\s*"function"\s*,\s*)?"name"\s*:\s*)"#;
+        for (call, is_there) in [("OBJECT", true), ("<call>OBJECT</call>", false)] {
+            let findings = invented::with_calls(["", call, "", ""]);
+            let calls = findings.call_parts().expect("there are calls");
+            let own = Delimiter::Expression(r#"(?=\{\s*"name"\s*:\s*)"#.to_owned());
+            let heads = call_heads(&calls, &own);
+            assert_eq!(heads.iter().any(|head| head == typed), is_there, "{call}");
         }
     }
 
