@@ -238,7 +238,7 @@ pub(crate) fn schema_of(schema: &Bound<'_, PyAny>) -> PyResult<ResponseSchema> {
 /// that has failed stays failed.
 #[pyclass(frozen, subclass, name = "ResponseParser", module = "unjinja")]
 pub(crate) struct PyParser {
-    state: Mutex<Option<unjinja::ResponseParser>>,
+    state: Mutex<Result<unjinja::ResponseParser, Stopped>>,
     /// What events are written with, for whoever reads a piece next.
     writer: Mutex<EventsWriter>,
     /// What the prefix has written into the message.
@@ -250,6 +250,7 @@ pub(crate) struct PyParser {
 const SHORT: usize = 1 << 12;
 
 /// Why a parser does not read on.
+#[derive(Clone)]
 enum Stopped {
     Ended,
     Failed(ParseError),
@@ -294,69 +295,63 @@ impl PyParser {
         let mut writer = EventsWriter::default();
         let initial_events = parser.initial_events().iter();
         initial_events.for_each(|event| writer.events.push(event.as_event()));
-        let initial_events = writer.write(py)?.unbind();
+        let initial_events = writer.write(py, None)?.unbind();
         Ok(PyParser {
-            state: Mutex::new(Some(parser)),
+            state: Mutex::new(Ok(parser)),
             writer: Mutex::new(writer),
             initial_events,
         })
     }
 
     /// Reads the next piece of the output, and returns the events in it.
-    fn feed<'py>(&self, py: Python<'py>, text: PyBackedStr) -> PyResult<Bound<'py, PyList>> {
-        // Taken out, since objects are made without a lock: Python may run anything meanwhile, this method, too.
-        let mut writer = match self.writer.try_lock() {
-            Ok(mut writer) => std::mem::take(&mut *writer),
-            Err(_) => EventsWriter::default(),
-        };
-        let free = match text.len() <= SHORT {
+    fn feed<'py>(&self, text: &Bound<'py, PyString>) -> PyResult<Bound<'py, PyList>> {
+        let (py, piece) = (text.py(), text.to_str()?);
+        // Python may run anything while objects are made, this method, too: then another one is at hand.
+        let mut kept = self.writer.try_lock();
+        let mut other = EventsWriter::default();
+        let writer = kept.as_deref_mut().unwrap_or(&mut other);
+        let free = match piece.len() <= SHORT {
             true => self.state.try_lock().ok(),
             false => None,
         };
+        let events = &mut writer.events;
         let fed = match free {
-            Some(mut state) => caught(py, || feed(&mut state, &text, &mut writer.events))?,
+            Some(mut state) => caught(py, || feed(&mut state, piece, events))?,
             None => detached(py, || {
                 let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-                feed(&mut state, &text, &mut writer.events)
+                feed(&mut state, piece, events)
             })?,
         };
+        let written = writer.write(py, Some(text));
         fed.map_err(|stopped| stopped.exception(py, "ResponseParser"))?;
-        let events = writer.write(py)?;
-        if let Ok(mut kept) = self.writer.try_lock() {
-            *kept = writer;
-        }
-        Ok(events)
+        written
     }
 
     /// Ends the output: what is still open is closed. Returns the message and the last events.
     fn finalize<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyDict>, Bound<'py, PyList>)> {
         let ended = detached(py, || {
             let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-            let parser = state.take().ok_or(Stopped::Ended)?;
+            let parser = std::mem::replace(&mut *state, Err(Stopped::Ended))?;
             let mut writer = EventsWriter::default();
+            let message = parser.finalize_with(|event| writer.events.push(event));
             // One that has failed stays failed, and is not ended.
-            let kept = parser.clone();
-            match parser.finalize_with(|event| writer.events.push(event)) {
-                Ok(message) => Ok((message, writer)),
-                Err(error) => {
-                    *state = Some(kept);
-                    Err(Stopped::Failed(error))
-                }
-            }
+            let message = message.map_err(Stopped::Failed);
+            let message = message.inspect_err(|stopped| *state = Err(stopped.clone()))?;
+            Ok((message, writer))
         })?;
         let (message, mut writer) =
             ended.map_err(|stopped: Stopped| stopped.exception(py, "ResponseParser"))?;
-        Ok((object_to_python(py, &message)?, writer.write(py)?))
+        Ok((object_to_python(py, &message)?, writer.write(py, None)?))
     }
 }
 
 /// Reads a piece of the output of a parser that may have ended.
 fn feed(
-    state: &mut Option<unjinja::ResponseParser>,
+    state: &mut Result<unjinja::ResponseParser, Stopped>,
     text: &str,
     events: &mut EventBuffer,
 ) -> Result<(), Stopped> {
-    let parser = state.as_mut().ok_or(Stopped::Ended)?;
+    let parser = state.as_mut().map_err(|stopped| stopped.clone())?;
     let fed = parser.feed_with(text, |event| events.push(event));
     fed.map_err(Stopped::Failed)
 }
@@ -366,45 +361,116 @@ fn feed(
 struct EventsWriter {
     /// What is to be written.
     events: EventBuffer,
-    /// Dicts of chunks without their text: to copy one takes half as long as to make one.
-    chunks: Vec<(String, bool, Py<PyDict>)>,
+    /// Dicts of events without what is new in each: to copy one takes half as long as to make one.
+    known: Vec<KnownEvent>,
+}
+
+/// A dict of all that events have in common that are alike.
+struct KnownEvent {
+    kind: EventKind,
+    field: String,
+    dict: Py<PyDict>,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum EventKind {
+    Open,
+    Chunk { dirty: bool },
+    Close,
 }
 
 impl EventsWriter {
-    /// A list of the events, which are forgotten.
-    fn write<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        let list = PyList::empty(py);
-        let events = std::mem::take(&mut self.events);
-        for event in events.iter() {
-            list.append(self.event(py, &event)?)?;
-        }
-        self.events = events;
-        self.events.clear();
-        Ok(list)
-    }
-
-    fn event<'py>(&mut self, py: Python<'py>, event: &Event<'_>) -> PyResult<Bound<'py, PyAny>> {
-        // Nearly all events are chunks.
-        let Event::Chunk { field, text, dirty } = event else {
-            return to_python(py, &event.to_value());
+    /// A list of the events, which are forgotten. They may have come of this piece of text.
+    fn write<'py>(
+        &mut self,
+        py: Python<'py>,
+        piece: Option<&Bound<'py, PyString>>,
+    ) -> PyResult<Bound<'py, PyList>> {
+        let EventsWriter { events, known } = self;
+        let list = match events.len() {
+            0 => Ok(PyList::empty(py)),
+            _ => {
+                let made = events
+                    .iter()
+                    .map(|event| write_event(py, known, &event, piece));
+                let made: PyResult<Vec<_>> = made.collect();
+                made.and_then(|made| PyList::new(py, made))
+            }
         };
-        let key = pyo3::intern!(py, "text");
-        let mut known = self.chunks.iter();
-        if let Some((_, _, chunk)) = known.find(|(of, is, _)| of == field && is == dirty) {
-            let chunk = chunk.bind(py).copy()?;
-            chunk.set_item(key, text)?;
-            return Ok(chunk.into_any());
+        events.clear();
+        list
+    }
+}
+
+/// The dict of an event, which is a copy of what is known of such events, with what is new in this one.
+fn write_event<'py>(
+    py: Python<'py>,
+    known: &mut Vec<KnownEvent>,
+    event: &Event<'_>,
+    piece: Option<&Bound<'py, PyString>>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let (kind, field) = match event {
+        Event::Open {
+            field,
+            opening: None,
+        } => (EventKind::Open, *field),
+        Event::Chunk { field, dirty, .. } => (EventKind::Chunk { dirty: *dirty }, *field),
+        Event::Close {
+            field, span: None, ..
+        } => (EventKind::Close, *field),
+        // Few have more.
+        _ => return to_python(py, &event.to_value()),
+    };
+    let same = |known: &KnownEvent| known.kind == kind && known.field == field;
+    let dict = match known.iter().find(|known| same(known)) {
+        Some(known) => known.dict.bind(py).copy()?,
+        None => {
+            let dict = kind.dict(py, field)?;
+            known.push(KnownEvent {
+                kind,
+                field: field.to_owned(),
+                dict: dict.copy()?.unbind(),
+            });
+            dict
         }
-        let chunk = PyDict::new(py);
-        chunk.set_item(pyo3::intern!(py, "type"), pyo3::intern!(py, "region_chunk"))?;
-        chunk.set_item(pyo3::intern!(py, "field"), field)?;
-        chunk.set_item(key, text)?;
-        chunk.set_item(pyo3::intern!(py, "dirty"), dirty)?;
-        let kept = chunk.copy()?;
-        kept.set_item(key, "")?;
-        self.chunks
-            .push(((*field).to_owned(), *dirty, kept.unbind()));
-        Ok(chunk.into_any())
+    };
+    match event {
+        // Most chunks are all of the piece that they came in.
+        Event::Chunk { text, .. } => {
+            let key = pyo3::intern!(py, "text");
+            match piece.filter(|piece| piece.to_str().is_ok_and(|piece| piece == *text)) {
+                Some(piece) => dict.set_item(key, piece)?,
+                None => dict.set_item(key, text)?,
+            }
+        }
+        Event::Close { value, .. } => {
+            dict.set_item(pyo3::intern!(py, "value"), to_python(py, value)?)?;
+        }
+        _ => {}
+    }
+    Ok(dict.into_any())
+}
+
+impl EventKind {
+    /// What all such events of a field have, in the order in which they have it.
+    fn dict<'py>(self, py: Python<'py>, field: &str) -> PyResult<Bound<'py, PyDict>> {
+        let kind = match self {
+            EventKind::Open => pyo3::intern!(py, "region_open"),
+            EventKind::Chunk { .. } => pyo3::intern!(py, "region_chunk"),
+            EventKind::Close => pyo3::intern!(py, "region_close"),
+        };
+        let dict = PyDict::new(py);
+        dict.set_item(pyo3::intern!(py, "type"), kind)?;
+        dict.set_item(pyo3::intern!(py, "field"), field)?;
+        match self {
+            EventKind::Open => {}
+            EventKind::Chunk { dirty } => {
+                dict.set_item(pyo3::intern!(py, "text"), pyo3::intern!(py, ""))?;
+                dict.set_item(pyo3::intern!(py, "dirty"), dirty)?;
+            }
+            EventKind::Close => dict.set_item(pyo3::intern!(py, "value"), py.None())?,
+        }
+        Ok(dict)
     }
 }
 

@@ -35,9 +35,24 @@ pub(crate) fn object_to_python<'py>(
 ) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
     for (key, value) in object.iter() {
-        dict.set_item(text_to_python(py, key)?, to_python(py, value)?)?;
+        let value = to_python(py, value)?;
+        match usual_key(py, key) {
+            Some(key) => dict.set_item(key, value)?,
+            None => dict.set_item(text_to_python(py, key)?, value)?,
+        }
     }
     Ok(dict)
+}
+
+/// The keys that all messages and calls have, which are made once.
+fn usual_key<'py>(py: Python<'py>, key: &JsonString) -> Option<&'py Bound<'py, PyString>> {
+    Some(match key.as_str()? {
+        "type" => pyo3::intern!(py, "type"),
+        "function" => pyo3::intern!(py, "function"),
+        "name" => pyo3::intern!(py, "name"),
+        "arguments" => pyo3::intern!(py, "arguments"),
+        _ => return None,
+    })
 }
 
 fn text_to_python<'py>(py: Python<'py>, text: &JsonString) -> PyResult<Bound<'py, PyString>> {
