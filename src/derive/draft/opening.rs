@@ -23,7 +23,7 @@ impl Drafter<'_> {
             .unclosed_tag()
             .filter(|_| self.chosen(Choice::TagClosesItself))
         {
-            Some(tag) => format!("{}(?:>|(?=\\s*/>))", self.slots_pattern(&tag, true)),
+            Some(tag) => format!("{}{TAG_END}", self.slots_pattern(&tag, true)),
             None => {
                 let own = self.slots_pattern(open, true);
                 match json_behind_words(calls) {
@@ -247,6 +247,12 @@ impl Drafter<'_> {
 
 /// How a list of calls begins as Python writes it.
 const PYTHON_LIST_START: &str = "\\[\\s*[A-Za-z_][\\w.\\-]*\\(";
+
+/// How a tag ends that may close itself.
+pub(super) const TAG_END: &str = "(?:>|(?=\\s*/>))";
+
+/// The place before the end of one that does.
+pub(super) const CLOSED_TAG: &str = "(?=\\s*/>)";
 
 /// A token with which some models say that a call follows, though no chat template writes it.
 const TOKEN_BEFORE_CALL: &str = "(?:<\\|\\w+\\|>\\s*)?";

@@ -1,7 +1,6 @@
 //! Other ways of opening and closing the fields of a draft, from the plainest on, for those who look for the best.
 
 use crate::analysis::CallParts;
-use crate::derive::choices::Choice;
 use crate::derive::delimiter::{Delimiter, Delimiters, Draft};
 use crate::derive::regex::{any_of, before_any_of, exact, ignoring_space};
 use crate::derive::surroundings::TextBounds;
@@ -12,6 +11,7 @@ use super::arguments::{key_class, whole_key};
 use super::call_texts::{JSON_LIST_START, is_named_behind, split_last_marker};
 use super::closing::close_behind_bracket;
 use super::drafter::Drafter;
+use super::opening::{CLOSED_TAG, TAG_END};
 
 /// The other ways of opening and closing one field.
 #[derive(Debug, Default)]
@@ -424,9 +424,6 @@ impl Drafter<'_> {
         }
         // A call without arguments ends at once.
         follows.push(ignoring_space(Some(close).filter(|close| is_known(close))?));
-        if self.chosen(Choice::TagClosesItself) {
-            follows.push("/>".to_owned());
-        }
         markers::dedup(&mut follows);
         Some(before_any_of(follows))
     }
@@ -494,7 +491,12 @@ fn call_heads(calls: &CallParts<'_>, own: &Delimiter) -> Vec<String> {
 
 /// A call's opener before what has to follow it.
 fn looking(head: &str, ahead: &str) -> String {
-    format!("{}\\s*{ahead}", head.trim_end_matches("\\s*"))
+    let head = head.trim_end_matches("\\s*");
+    match head.strip_suffix(TAG_END) {
+        // Of a tag that closes itself, nothing more is asked.
+        Some(tag) => format!("{tag}(?:>\\s*{ahead}|{CLOSED_TAG})"),
+        None => format!("{head}\\s*{ahead}"),
+    }
 }
 
 /// The place before JSON whose first key has a text or an object: where a prompt shows how calls are written, `{"name": <name>}`, a
@@ -769,6 +771,19 @@ mod tests {
             let calls = findings.call_parts().expect("there are calls");
             let found = past_first_key(&calls).map(|ahead| looking(r"<call>\s*", &ahead));
             assert_eq!(found.as_deref(), expected, "{call}");
+        }
+    }
+
+    #[test]
+    fn of_a_tag_that_closes_itself_nothing_more_is_asked() {
+        for (head, expected) in [
+            (r"<call>\s*", r"<call>\s*(?=\{)"),
+            (
+                r#"n="x"(?:>|(?=\s*/>))"#,
+                r#"n="x"(?:>\s*(?=\{)|(?=\s*/>))"#,
+            ),
+        ] {
+            assert_eq!(looking(head, r"(?=\{)"), expected);
         }
     }
 
