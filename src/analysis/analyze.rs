@@ -11,6 +11,7 @@ use super::content;
 use super::evidence::{self, Evidence};
 use super::findings::Findings;
 use super::findings_value::{calls_value, reasoning_value};
+use super::header_variants;
 use super::hints;
 use super::missing_tokens;
 use super::outputs::{self, ModelOutput};
@@ -126,7 +127,9 @@ pub(crate) fn analyze<'t>(
     };
     let call = turns.call.take();
     let (calls, not_understood) = call_shape(&mut prober, template, call, &surroundings, outputs);
-    let turn = turn::find(&prober, &headers, &turns.plain, &turns.word, &content.close);
+    let mut turn = turn::find(&prober, &headers, &turns.plain, &turns.word, &content.close);
+    turn.varied_headers =
+        header_variants::find(&mut prober, &turn.headers, &template.jinja, &names);
     let mut marked = Findings {
         turn,
         prompt_remainders: headers.all_prompt_remainders(&prober),

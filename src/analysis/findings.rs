@@ -65,6 +65,7 @@ impl Findings {
     fn each_text(&mut self, visit: &mut dyn FnMut(&mut String)) {
         let content = &mut self.content;
         let texts = self.turn.headers.iter_mut().chain(&mut self.turn.ends);
+        let texts = texts.chain(&mut self.turn.varied_headers);
         let texts = texts.chain(&mut self.turn.next_header);
         let texts = texts.chain(&mut self.turn.before_seams);
         let texts = texts.chain(&mut self.turn.answer_marker);

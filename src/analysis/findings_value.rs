@@ -18,6 +18,10 @@ impl Findings {
         if let Some(header) = &self.turn.next_header {
             turn.insert("next_header", header);
         }
+        let varied = self.turn.varied_headers();
+        if !varied.is_empty() {
+            turn.insert("varied_headers", Value::from_iter(&varied));
+        }
         if let Some(marker) = &self.turn.answer_marker {
             turn.insert("answer_marker", marker);
         }

@@ -5,6 +5,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use foldhash::HashMap;
+use jiff::civil::DateTime;
 
 use crate::chat_template::{ChatTemplate, RenderError, RenderInput, Renderer};
 use crate::json::{self, Style};
@@ -346,11 +347,19 @@ impl<'t> Prober<'t> {
         self.note_given();
     }
 
+    /// Lets the template take another time for the current one, or that which it was given again.
+    pub(super) fn set_now(&mut self, now: Option<DateTime>) -> Option<DateTime> {
+        let before = std::mem::replace(&mut self.setting.base.now, now);
+        self.note_given();
+        before
+    }
+
     fn note_given(&mut self) {
         let form = [
             self.setting.base.variables.clone().into(),
             self.setting.no_tools.clone(),
             self.setting.in_parts.iter().copied().collect(),
+            self.setting.base.now.map(|now| now.to_string()).into(),
         ];
         self.given = json::write(&Vec::from(form).into());
     }

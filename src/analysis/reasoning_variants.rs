@@ -34,13 +34,13 @@ pub(super) fn is_variant(text: &str, other: &str) -> bool {
 
 /// A value of a variable.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Given {
+pub(super) enum Given {
     Word(String),
     Number(i64),
 }
 
 impl Given {
-    fn to_value(&self) -> Value {
+    pub(super) fn to_value(&self) -> Value {
         match self {
             Given::Word(word) => word.as_str().into(),
             Given::Number(number) => (*number).into(),
@@ -48,7 +48,7 @@ impl Given {
     }
 
     /// As it shows in a rendering.
-    fn shown(&self) -> String {
+    pub(super) fn shown(&self) -> String {
         match self {
             Given::Word(word) => word.clone(),
             Given::Number(number) => number.to_string(),
@@ -120,7 +120,7 @@ fn variants_by(
     turns: &SampleTurns,
     usual: &UsualTurn,
 ) -> Vec<ReasoningVariant> {
-    let any_word = prober.word("value");
+    let any = any_values(prober);
     let mut vary = |given: Given| {
         let varied = |prober: &TurnProber<'_>| usual.varied(prober, turns);
         let (open, close) = prober.given(name, given.to_value(), varied)?;
@@ -131,8 +131,7 @@ fn variants_by(
             close,
         })
     };
-    // Any value shows in `<think effort="low">`. Where the template calculates with it, no word will do.
-    let any = [Given::Word(any_word), Given::Number(ANY_NUMBER)];
+    // Any value shows in `<think effort="low">`.
     let shows = any.into_iter().find_map(|given| {
         let mut variant = vary(given)?;
         let shown = variant.given.shown();
@@ -142,7 +141,7 @@ fn variants_by(
     });
     match shows {
         Some(any) => vec![any],
-        None if !is_beside_words(jinja, name) => Vec::new(),
+        None if words_beside(jinja, name).is_empty() => Vec::new(),
         // None but `low` makes it `<think_low>`.
         None => words_in_quotes(jinja)
             .filter_map(|word| vary(Given::Word(word.to_owned())))
@@ -213,14 +212,22 @@ fn around_thought(
     Some([before.to_owned(), behind.to_owned()])
 }
 
-/// Whether a word in quotes stands behind a name in a tag of a template: then texts are values of the variable.
-fn is_beside_words(jinja: &str, name: &str) -> bool {
-    let mut places = jinja.match_indices(name).map(|(at, _)| at + name.len());
-    places.any(|end| {
-        let rest = &jinja[end..];
-        let tag = rest.split(['%', '}', '\n']).next().unwrap_or_default();
-        !rest.starts_with(is_word) && words_in_quotes(tag).next().is_some()
-    })
+/// A word and a number that no template writes by itself: where a template calculates with a variable, no word will do.
+pub(super) fn any_values(prober: &TurnProber<'_>) -> Vec<Given> {
+    vec![Given::Word(prober.word("value")), Given::Number(ANY_NUMBER)]
+}
+
+/// The words in quotes that stand behind a name in a tag of a template: what it compares the variable with.
+pub(super) fn words_beside(jinja: &str, name: &str) -> Vec<Given> {
+    let places = jinja.match_indices(name).map(|(at, _)| at + name.len());
+    let places = places.filter(|end| !jinja[*end..].starts_with(is_word));
+    let tags = places.map(|end| jinja[end..].split(['%', '}', '\n']).next());
+    let mut words: Vec<&str> = tags.flatten().flat_map(words_in_quotes).collect();
+    words.sort_unstable();
+    words.dedup();
+    words.truncate(MAX_WORDS);
+    let words = words.into_iter();
+    words.map(|word| Given::Word(word.to_owned())).collect()
 }
 
 /// The words that a template has in quotes, each once: one of them may be what it compares a variable with.
@@ -312,7 +319,11 @@ mod tests {
             ("{% if effort_of == 'low' %}", false),
             ("{% if effort %}\n'low'", false),
         ] {
-            assert_eq!(is_beside_words(jinja, "effort"), expected, "{jinja}");
+            assert_eq!(
+                !words_beside(jinja, "effort").is_empty(),
+                expected,
+                "{jinja}"
+            );
         }
     }
 

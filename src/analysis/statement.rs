@@ -133,9 +133,14 @@ impl Findings {
 }
 
 fn of_turn(shape: &TurnShape) -> String {
-    let begins = match shape.headers.as_slice() {
-        [] => "nothing tells where it begins".to_owned(),
-        headers => format!("begins after {}", all_shown(headers)),
+    let varied = shape.varied_headers();
+    let begins = match (shape.headers.as_slice(), varied.as_slice()) {
+        ([], _) => "nothing tells where it begins".to_owned(),
+        (headers, []) => format!("begins after {}", all_shown(headers)),
+        (_, varied) => format!(
+            "begins after {}, whatever stands for `…`",
+            all_shown(varied)
+        ),
     };
     let ends = match shape.ends.as_slice() {
         [] => "nothing tells where it ends".to_owned(),

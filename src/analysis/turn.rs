@@ -6,7 +6,7 @@ use crate::format::after_headers;
 use super::assistant_turn::AssistantTurn;
 use super::turn_headers::TurnHeaders;
 use super::turn_prober::{PrecedingMessages, RenderedTurn, ThinkingMode, TurnProber};
-use crate::markers::{self, dedup, shared_start};
+use crate::markers::{self, VARIABLE_SLOT, dedup, shared_start};
 
 /// How a turn of the assistant begins and ends.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -15,6 +15,8 @@ pub struct TurnShape {
     /// The texts after which the assistant's turn begins: one, or several where it depends on what
     /// came before.
     pub headers: Vec<String>,
+    /// The same with [slots](crate::markers::VARIABLE_SLOT) where they vary, if one does: with a variable, the time, or from turn to turn.
+    pub(crate) varied_headers: Vec<String>,
     /// The last markers before a message behind which a conversation goes on with other white space than a prompt does: a
     /// model that is given a conversation up to there writes the header itself.
     pub before_seams: Vec<String>,
@@ -29,6 +31,14 @@ pub struct TurnShape {
 }
 
 impl TurnShape {
+    /// The [headers](Self::headers) with `…` in the place of what varies: with a variable, the time, or from turn to turn. None if
+    /// none does.
+    pub fn varied_headers(&self) -> Vec<String> {
+        let varied = self.varied_headers.iter();
+        let varied = varied.map(|header| header.replace(VARIABLE_SLOT, "…"));
+        varied.collect()
+    }
+
     /// All with which a model's turn may end.
     pub(crate) fn all_ends(&self) -> impl Iterator<Item = &String> {
         self.ends.iter().chain(&self.answer_marker)
@@ -139,6 +149,7 @@ pub(super) fn find(
     dedup(&mut headers);
     TurnShape {
         headers,
+        varied_headers: Vec::new(),
         before_seams,
         ends,
         next_header,

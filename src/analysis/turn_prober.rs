@@ -2,6 +2,8 @@
 
 use std::ops::Deref;
 
+use jiff::civil::DateTime;
+
 use crate::chat_template::{
     ChatTemplate, PreparedTemplate, REASONING_KEYS, RenderError, RenderInput,
 };
@@ -253,6 +255,14 @@ impl<'t> TurnProber<'t> {
         self.prober.give(name, value);
         let found = find(self);
         self.prober.take_back(name);
+        found
+    }
+
+    /// What is found out while the template takes another time for the current one.
+    pub(super) fn at<T>(&mut self, now: DateTime, find: impl FnOnce(&Self) -> T) -> T {
+        let before = self.prober.set_now(Some(now));
+        let found = find(self);
+        self.prober.set_now(before);
         found
     }
 

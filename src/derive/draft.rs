@@ -20,7 +20,7 @@ mod variants;
 
 use crate::analysis::CallParts;
 use crate::format::{Node, Repetition, Row, Slot};
-use crate::markers::{dedup, unlikely_in_prose};
+use crate::markers::{VARIABLE_SLOT, dedup, unlikely_in_prose};
 use crate::value::Object;
 
 use super::choices::{Choice, Choices};
@@ -115,6 +115,9 @@ fn write(search_input: &SearchInput, drafter: &Drafter<'_>) -> Draft {
         ),
         // Nothing of the prompt belongs to the turn.
         [] => template.insert("start_anchor_pattern", "\\Z"),
+        several if several.iter().any(|one| one.contains(VARIABLE_SLOT)) => {
+            template.insert("start_anchor_pattern", varied_anchors(several))
+        }
         [one] => template.insert("start_anchor", one.as_str()),
         several => template.insert("start_anchor", texts(several)),
     };
@@ -128,7 +131,11 @@ fn write(search_input: &SearchInput, drafter: &Drafter<'_>) -> Draft {
 /// The texts behind which a turn begins: what stands before it, and a thought that prompts write as a whole: the model has
 /// not written it.
 fn anchors(search_input: &SearchInput) -> Vec<String> {
-    let mut anchors = search_input.marked.turn.headers.clone();
+    let turn = &search_input.marked.turn;
+    let mut anchors = match turn.varied_headers.as_slice() {
+        [] => turn.headers.clone(),
+        varied => varied.to_vec(),
+    };
     let reasoning = search_input.findings.reasoning.as_ref();
     let open = reasoning.and_then(|shape| shape.open.as_deref());
     let close = reasoning.and_then(|shape| shape.close.as_deref());
@@ -149,6 +156,14 @@ fn anchors(search_input: &SearchInput) -> Vec<String> {
         }
     }
     anchors
+}
+
+/// The expression for what a turn begins behind, whatever stands in the slots.
+fn varied_anchors(anchors: &[String]) -> String {
+    any_of(anchors.iter().map(|anchor| {
+        let texts: Vec<String> = anchor.split(VARIABLE_SLOT).map(exact).collect();
+        texts.join("[^\\n]*?")
+    }))
 }
 
 /// The expression for what a turn begins behind; or for all of a message behind which a model writes the header itself.
