@@ -122,7 +122,7 @@ fn shown_call(findings: &Findings, samples: &[Sample]) -> Option<(String, String
     let is_json = calls.dialect().is_some_and(Dialect::is_json);
     calls.keys().filter(|_| is_json && !calls.is_array())?;
     let (open, close) = (calls.first_text().trim(), calls.close.trim());
-    if !markers::is_marker(open) || !markers::is_marker(close) {
+    if !unlikely_in_prose(open) || !unlikely_in_prose(close) {
         return None;
     }
     let prompt = plain_call(samples)?.prefix.as_str();

@@ -492,6 +492,8 @@ fn call_heads(calls: &CallParts<'_>, own: &Delimiter) -> Vec<String> {
 /// A call's opener before what has to follow it.
 fn looking(head: &str, ahead: &str) -> String {
     let head = head.trim_end_matches("\\s*");
+    // It looks for a bracket already.
+    let head = head.strip_suffix("\\s*(?=\\{)").unwrap_or(head);
     match head.strip_suffix(TAG_END) {
         // Of a tag that closes itself, nothing more is asked.
         Some(tag) => format!("{tag}(?:>\\s*{ahead}|{CLOSED_TAG})"),
@@ -778,6 +780,7 @@ mod tests {
     fn of_a_tag_that_closes_itself_nothing_more_is_asked() {
         for (head, expected) in [
             (r"<call>\s*", r"<call>\s*(?=\{)"),
+            (r"call\s*(?=\{)", r"call\s*(?=\{)"),
             (
                 r#"n="x"(?:>|(?=\s*/>))"#,
                 r#"n="x"(?:>\s*(?=\{)|(?=\s*/>))"#,
