@@ -315,6 +315,8 @@ impl PyParser {
             false => None,
         };
         let events = &mut writer.events;
+        // Something may be left of a piece that failed.
+        events.clear();
         let fed = match free {
             Some(mut state) => caught(py, || feed(&mut state, piece, events))?,
             None => detached(py, || {
@@ -322,15 +324,19 @@ impl PyParser {
                 feed(&mut state, piece, events)
             })?,
         };
-        let written = writer.write(py, Some(text));
         fed.map_err(|stopped| stopped.exception(py, "ResponseParser"))?;
-        written
+        // What is a kind of text of its own is no part of an event.
+        let piece = text.is_exact_instance_of::<PyString>().then_some(text);
+        writer.write(py, piece)
     }
 
     /// Ends the output: what is still open is closed. Returns the message and the last events.
     fn finalize<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyDict>, Bound<'py, PyList>)> {
         let ended = detached(py, || {
             let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Err(stopped) = &*state {
+                return Err(stopped.clone());
+            }
             let parser = std::mem::replace(&mut *state, Err(Stopped::Ended))?;
             let mut writer = EventsWriter::default();
             let message = parser.finalize_with(|event| writer.events.push(event));

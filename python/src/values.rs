@@ -44,7 +44,7 @@ pub(crate) fn object_to_python<'py>(
     Ok(dict)
 }
 
-/// The keys that all messages and calls have, which are made once.
+/// The keys that all calls have, which are made once.
 fn usual_key<'py>(py: Python<'py>, key: &JsonString) -> Option<&'py Bound<'py, PyString>> {
     Some(match key.as_str()? {
         "type" => pyo3::intern!(py, "type"),

@@ -73,8 +73,18 @@ def test_a_parser_that_has_failed_stays_failed(template):
     with pytest.raises(unjinja.ParseError, match="this is not JSON"):
         parser.feed("<call f>{</call>")
     for use in (lambda: parser.feed("x"), parser.finalize):
-        with pytest.raises(unjinja.ParseError, match="failed"):
-            use()
+        for _ in range(2):
+            with pytest.raises(unjinja.ParseError, match="failed"):
+                use()
+
+
+def test_an_event_holds_plain_texts(template):
+    class Token(str):
+        pass
+
+    parser = unjinja.ResponseParser(template, "")
+    events = parser.feed(Token("Hi"))
+    assert [type(event["text"]) for event in events if "text" in event] == [str]
 
 
 def test_without_a_prefix_nothing_is_parsed(template):

@@ -127,9 +127,7 @@ pub(crate) fn analyze<'t>(
     };
     let call = turns.call.take();
     let (calls, not_understood) = call_shape(&mut prober, template, call, &surroundings, outputs);
-    let mut turn = turn::find(&prober, &headers, &turns.plain, &turns.word, &content.close);
-    turn.varied_headers =
-        header_variants::find(&mut prober, &turn.headers, &template.jinja, &names);
+    let turn = turn::find(&prober, &headers, &turns.plain, &turns.word, &content.close);
     let mut marked = Findings {
         turn,
         prompt_remainders: headers.all_prompt_remainders(&prober),
@@ -145,6 +143,9 @@ pub(crate) fn analyze<'t>(
     let known = marked.markers();
     // Where a tool's answer begins with `[[do]]` as calls do, a turn that calls would end at once.
     marked.turn.answer_marker = answer_marker.filter(|marker| !known.contains(marker));
+    // Last, since it takes the most renderings.
+    marked.turn.varied_headers =
+        header_variants::find(&mut prober, &marked.turn.headers, &template.jinja, &names);
     // What is rendered from here on is tried and shown, and has no brackets for private use in it.
     let lexicon = prober.forget_markers();
     Ok(Analysis {

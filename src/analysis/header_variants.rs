@@ -1,59 +1,113 @@
 //! What stands before turns where something is given otherwise: `<bot effort=low>`, or `<turn 4 bot>`.
 
+use std::ops::Range;
+
 use jiff::civil::{DateTime, date};
 
-use crate::markers::VARIABLE_SLOT;
+use crate::markers::{self, INDEX_SLOT, VARIABLE_SLOT, dedup, is_slot};
 
 use super::reasoning_variants::{any_values, words_beside};
 use super::turn_prober::{PrecedingMessages, ThinkingMode, TurnProber};
 use super::variables::is_given;
 
-/// A time that shares no number with today.
-fn another_time() -> DateTime {
-    date(1957, 8, 9).at(4, 13, 36, 0)
+/// Times that differ in all that is shown of one, so that one of them differs from now.
+fn other_times() -> [DateTime; 2] {
+    [
+        date(1957, 8, 9).at(4, 13, 36, 0),
+        date(1984, 12, 27).at(15, 48, 52, 0),
+    ]
 }
 
-/// The headers with slots where they vary: with the variables of these names, with the time, or from turn to turn. None if none
-/// does.
+/// The headers with slots where they vary: with the variables of these names, with the time, or from turn to turn; and others that
+/// stand there where a variable has one of the values that the template knows. None if nothing varies.
 pub(super) fn find(
     prober: &mut TurnProber<'_>,
     headers: &[String],
     jinja: &str,
     names: &[String],
 ) -> Vec<String> {
-    let slot = VARIABLE_SLOT.to_string();
-    let varied = headers.iter().map(|header| {
+    let mut all: Vec<String> = Vec::new();
+    for header in headers {
         let Some(usual) = UsualPrompt::before(prober, header) else {
-            return header.clone();
+            all.push(header.clone());
+            continue;
         };
-        let mut places: Vec<(usize, usize)> = Vec::new();
+        let mut places: Vec<Range<usize>> = Vec::new();
+        let mut others: Vec<String> = Vec::new();
         for name in names {
-            if !is_given(name) && !name.ends_with("_token") && !prober.knows(name) {
-                places.extend(usual.varied_by(prober, name, jinja));
+            if is_given(name) || name.ends_with("_token") || prober.knows(name) {
+                continue;
+            }
+            match usual.shows(prober, name) {
+                Some(place) => places.push(place),
+                None => others.extend(usual.others(prober, name, jinja)),
             }
         }
         if jinja.contains("strftime_now") {
-            let at = |prober: &TurnProber<'_>| usual.changed(prober, None);
-            places.extend(prober.at(another_time(), at));
-        }
-        places.sort_unstable();
-        let mut header = header.clone();
-        let mut end = header.len();
-        for (from, to) in places.into_iter().rev() {
-            // Two variables that show in one place are in each other's way.
-            if to <= end {
-                header.replace_range(from..to, &slot);
-                end = from;
+            for time in other_times() {
+                places.extend(prober.at(time, |prober| usual.changed(prober)));
             }
         }
-        header
-    });
-    let mut varied: Vec<String> = varied.collect();
-    varied = with_any_numbers(&varied);
-    match varied.iter().any(|header| header.contains(VARIABLE_SLOT)) {
+        all.push(with_slots(header, places));
+        all.extend(others);
+    }
+    let mut varied = with_any_numbers(&all);
+    dedup(&mut varied);
+    let is_sure =
+        |header: &String| !header.contains(is_slot) || ends_prompts(prober, headers, header);
+    match varied != headers && varied.iter().all(is_sure) {
         true => varied,
         false => Vec::new(),
     }
+}
+
+/// A header with a slot in each of these places, of which those that overlap are one.
+fn with_slots(header: &str, mut places: Vec<Range<usize>>) -> String {
+    places.sort_unstable_by_key(|place| place.start);
+    let mut merged: Vec<Range<usize>> = Vec::new();
+    for place in places {
+        match merged.last_mut() {
+            Some(last) if place.start <= last.end => last.end = last.end.max(place.end),
+            _ => merged.push(place),
+        }
+    }
+    let mut header = header.to_owned();
+    for place in merged.into_iter().rev() {
+        header.replace_range(place, &VARIABLE_SLOT.to_string());
+    }
+    header
+}
+
+/// Whether a header with slots, looked for in prompts, is found last where one of the headers stands: nothing behind it looks alike,
+/// such as `<think>` with `<bot>` for a header.
+fn ends_prompts(prober: &TurnProber<'_>, headers: &[String], varied: &str) -> bool {
+    PrecedingMessages::ALL.into_iter().all(|preceding| {
+        let prompt = prober.prompt(preceding, ThinkingMode::Unset);
+        let Ok(prompt) = prompt else { return true };
+        let tail = prompt.tail();
+        let ends = headers.iter().filter_map(|header| {
+            let start = tail.rfind(header.as_str())?;
+            Some(start + header.len())
+        });
+        let ends: Vec<usize> = ends.collect();
+        last_end(varied, tail).is_none_or(|end| ends.iter().all(|own| *own >= end))
+    })
+}
+
+/// Where the last place in a text ends that is a header with slots.
+fn last_end(varied: &str, text: &str) -> Option<usize> {
+    let mut parts = varied.split(is_slot);
+    let first = parts.next().unwrap_or_default();
+    let rest: Vec<&str> = parts.collect();
+    let mut starts = text.rmatch_indices(first).map(|(at, _)| at + first.len());
+    starts.find_map(|behind| {
+        rest.iter().try_fold(behind, |at, part| {
+            let line = text[at..].split('\n').next().unwrap_or_default();
+            // A part may hold line breaks itself.
+            let found = text[at..].find(part)?;
+            (found <= line.len()).then_some(at + found + part.len())
+        })
+    })
 }
 
 /// A prompt that ends with a header, or with a thought that is begun behind it, where nothing is given otherwise.
@@ -79,47 +133,55 @@ impl<'h> UsualPrompt<'h> {
         })
     }
 
-    /// The part of the header that is another where a variable has another value.
-    fn varied_by(
-        &self,
-        prober: &mut TurnProber<'_>,
-        name: &str,
-        jinja: &str,
-    ) -> Option<(usize, usize)> {
-        let mut given = any_values(prober);
-        given.extend(words_beside(jinja, name));
-        given.into_iter().find_map(|given| {
+    /// The prompt as it is now, if it is another.
+    fn now(&self, prober: &TurnProber<'_>) -> Option<String> {
+        let prompt = prober.prompt(self.preceding, ThinkingMode::Unset).ok()?;
+        let now = prompt.tail();
+        (now != self.tail).then(|| now.to_owned())
+    }
+
+    /// The part of the header in which any value of a variable shows.
+    fn shows(&self, prober: &mut TurnProber<'_>, name: &str) -> Option<Range<usize>> {
+        any_values(prober).into_iter().find_map(|given| {
             let shown = given.shown();
-            prober.given(name, given.to_value(), |prober| {
-                self.changed(prober, Some(&shown))
-            })
+            let now = prober.given(name, given.to_value(), |prober| self.now(prober))?;
+            let (before, behind) = now.split_once(&shown)?;
+            self.place(before, behind)
         })
     }
 
-    /// The part of the header that is another now, and whole words of it. What is shown stands there, if it stands anywhere.
-    fn changed(&self, prober: &TurnProber<'_>, shown: Option<&str>) -> Option<(usize, usize)> {
-        let prompt = prober.prompt(self.preceding, ThinkingMode::Unset).ok()?;
-        let (usual, now) = (self.tail.as_str(), prompt.tail());
-        if usual == now {
-            return None;
-        }
-        let place = shown.and_then(|shown| Some((now.find(shown)?, shown.len())));
-        let (before, behind) = match place {
-            Some((at, length)) => (&now[..at], &now[at + length..]),
-            None => {
-                let before = start_of_word(usual, shared(usual.chars(), now.chars()));
-                let rest = [usual, now].map(|text| text[before..].chars().rev());
-                let [usual_rest, rest] = rest;
-                let behind = usual.len() - shared(usual_rest, rest);
-                (&usual[..before], &usual[end_of_word(usual, behind)..])
-            }
-        };
-        let varied = usual.strip_prefix(before)?.strip_suffix(behind)?;
+    /// The headers in its place where a variable has one of the values that the template compares it with.
+    fn others(&self, prober: &mut TurnProber<'_>, name: &str, jinja: &str) -> Vec<String> {
+        let words = words_beside(jinja, name).into_iter();
+        let (before, behind) = self.tail.split_at(self.start);
+        let behind = &behind[self.header.len()..];
+        let others = words.filter_map(|given| {
+            let now = prober.given(name, given.to_value(), |prober| self.now(prober))?;
+            let other = now.strip_prefix(before)?.strip_suffix(behind)?;
+            // What begins a thought is no part of a header.
+            let is_alike = markers::markers(other).count() == markers::markers(self.header).count();
+            (is_alike && other != self.header && !other.trim().is_empty()).then(|| other.to_owned())
+        });
+        others.collect()
+    }
+
+    /// The part of the header that is another now, in whole words.
+    fn changed(&self, prober: &TurnProber<'_>) -> Option<Range<usize>> {
+        let (usual, now) = (self.tail.as_str(), self.now(prober)?);
+        let before = start_of_word(usual, shared(usual.chars(), now.chars()));
+        let [usual_rest, rest] = [usual, &now].map(|text| text[before..].chars().rev());
+        let behind = end_of_word(usual, usual.len() - shared(usual_rest, rest));
+        self.place(&usual[..before], &usual[behind..])
+    }
+
+    /// The place in the header between what stands before it in the prompt and behind it.
+    fn place(&self, before: &str, behind: &str) -> Option<Range<usize>> {
+        let varied = self.tail.strip_prefix(before)?.strip_suffix(behind)?;
         let (from, to) = (before.len(), before.len() + varied.len());
-        // A header that ends with what varies would end anywhere.
+        // A header that begins or ends with what varies would do so anywhere.
         let end = self.start + self.header.len();
-        let is_within = self.start < from && from < to && to < end;
-        is_within.then(|| (from - self.start, to - self.start))
+        let is_within = self.start < from && to < end && !varied.contains('\n');
+        is_within.then(|| from - self.start..to - self.start)
     }
 }
 
@@ -140,21 +202,18 @@ fn end_of_word(text: &str, at: usize) -> usize {
     at + rest.len() - rest.trim_start_matches(char::is_alphanumeric).len()
 }
 
-/// The headers, with slots for the numbers in which some of them differ, each once.
+/// The headers, with slots for the numbers in which some of them differ. None begins or ends with one.
 fn with_any_numbers(headers: &[String]) -> Vec<String> {
-    let mut all: Vec<String> = Vec::new();
-    for header in headers {
+    let with_any = headers.iter().map(|header| {
         let form = without_numbers(header);
         let mut others = headers.iter().filter(|other| *other != header);
-        let header = match others.any(|other| without_numbers(other) == form) {
+        let is_within = !form.starts_with(INDEX_SLOT) && !form.ends_with(INDEX_SLOT);
+        match is_within && others.any(|other| without_numbers(other) == form) {
             true => form,
             false => header.clone(),
-        };
-        if !all.contains(&header) {
-            all.push(header);
         }
-    }
-    all
+    });
+    with_any.collect()
 }
 
 /// A text with a slot in the place of each number.
@@ -162,8 +221,8 @@ fn without_numbers(text: &str) -> String {
     let mut form = String::new();
     for c in text.chars() {
         match c.is_ascii_digit() {
-            true if form.ends_with(VARIABLE_SLOT) => {}
-            true => form.push(VARIABLE_SLOT),
+            true if form.ends_with(INDEX_SLOT) => {}
+            true => form.push(INDEX_SLOT),
             false => form.push(c),
         }
     }
@@ -186,10 +245,23 @@ mod tests {
                 &["<bot n=* of=*>"],
             ),
             ("<bot><n:{{ effort | default('h') }}>", &["<bot><n:*>"]),
+            // Nothing shows where nothing is given.
+            ("<bot n={{ effort }}>", &["<bot n=*>"]),
             // None but a word that the template knows changes it.
             (
                 "<bot {{ 'quick' if mode == 'fast' else 'slow' }}>",
-                &["<bot *>"],
+                &["<bot slow>", "<bot quick>"],
+            ),
+            (
+                "<bot{{ '_quick' if mode == 'fast' }}>",
+                &["<bot>", "<bot_quick>"],
+            ),
+            // It begins a thought.
+            ("<bot>{{ '<think>' if mode == 'slow' }}", &[]),
+            // A slot would be found in `<think>`, too.
+            (
+                "<{{ name | default('bot') }}>{{ '<think>' if loop is not defined }}",
+                &[],
             ),
             ("<bot {{ strftime_now('%d %b %Y') }}>", &["<bot *>"]),
             // What varies stands at its end, or nowhere.
@@ -201,9 +273,7 @@ mod tests {
                         {% if add_generation_prompt %}HEADER{% endif %}";
             let turn = found(&ChatTemplate::from_jinja(each.replace("HEADER", header))).turn;
             let varied = turn.varied_headers.iter();
-            let varied: Vec<String> = varied
-                .map(|header| header.replace(VARIABLE_SLOT, "*"))
-                .collect();
+            let varied: Vec<String> = varied.map(|header| header.replace(is_slot, "*")).collect();
             assert_eq!(varied, expected, "{header}");
         }
     }
@@ -217,12 +287,15 @@ mod tests {
             ),
             (&["<v2 bot>", "<bot>"], &["<v2 bot>", "<bot>"]),
             (&["<v2 bot>"], &["<v2 bot>"]),
+            // What ends with a number would end within it.
+            (&["#2", "#4"], &["#2", "#4"]),
         ] {
             let headers: Vec<String> = headers.iter().map(|text| (*text).to_owned()).collect();
-            let found = with_any_numbers(&headers);
+            let mut found = with_any_numbers(&headers);
+            dedup(&mut found);
             let found: Vec<String> = found
                 .iter()
-                .map(|header| header.replace(VARIABLE_SLOT, "*"))
+                .map(|header| header.replace(is_slot, "*"))
                 .collect();
             assert_eq!(found, expected, "{headers:?}");
         }

@@ -219,9 +219,12 @@ pub(super) fn any_values(prober: &TurnProber<'_>) -> Vec<Given> {
 
 /// The words in quotes that stand behind a name in a tag of a template: what it compares the variable with.
 pub(super) fn words_beside(jinja: &str, name: &str) -> Vec<Given> {
-    let places = jinja.match_indices(name).map(|(at, _)| at + name.len());
-    let places = places.filter(|end| !jinja[*end..].starts_with(is_word));
-    let tags = places.map(|end| jinja[end..].split(['%', '}', '\n']).next());
+    let places = jinja
+        .match_indices(name)
+        .map(|(at, _)| (&jinja[..at], &jinja[at + name.len()..]));
+    let places =
+        places.filter(|(before, rest)| !before.ends_with(is_word) && !rest.starts_with(is_word));
+    let tags = places.map(|(_, rest)| rest.split(['%', '}', '\n']).next());
     let mut words: Vec<&str> = tags.flatten().flat_map(words_in_quotes).collect();
     words.sort_unstable();
     words.dedup();

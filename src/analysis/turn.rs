@@ -6,7 +6,7 @@ use crate::format::after_headers;
 use super::assistant_turn::AssistantTurn;
 use super::turn_headers::TurnHeaders;
 use super::turn_prober::{PrecedingMessages, RenderedTurn, ThinkingMode, TurnProber};
-use crate::markers::{self, VARIABLE_SLOT, dedup, shared_start};
+use crate::markers::{self, dedup, is_slot, shared_start};
 
 /// How a turn of the assistant begins and ends.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -15,7 +15,7 @@ pub struct TurnShape {
     /// The texts after which the assistant's turn begins: one, or several where it depends on what
     /// came before.
     pub headers: Vec<String>,
-    /// The same with [slots](crate::markers::VARIABLE_SLOT) where they vary, if one does: with a variable, the time, or from turn to turn.
+    /// The same with [slots](crate::markers::is_slot) where they vary, if one does: with a variable, the time, or from turn to turn.
     pub(crate) varied_headers: Vec<String>,
     /// The last markers before a message behind which a conversation goes on with other white space than a prompt does: a
     /// model that is given a conversation up to there writes the header itself.
@@ -35,7 +35,7 @@ impl TurnShape {
     /// none does.
     pub fn varied_headers(&self) -> Vec<String> {
         let varied = self.varied_headers.iter();
-        let varied = varied.map(|header| header.replace(VARIABLE_SLOT, "…"));
+        let varied = varied.map(|header| header.replace(is_slot, "…"));
         varied.collect()
     }
 

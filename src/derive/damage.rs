@@ -256,8 +256,11 @@ impl Mutator<'_, '_> {
         else {
             return;
         };
-        let mut written = self.sample.written.calls.iter();
-        let Some(call) = written.find(|call| call.arguments.is_empty()) else {
+        let written = &self.sample.written.calls;
+        let is_only = |name: &str| written.iter().filter(|other| other.name == name).count() == 1;
+        let mut without = written.iter().filter(|call| call.arguments.is_empty());
+        let call = without.find(|call| is_only(&call.name));
+        let Some(call) = call.filter(|_| !calls.close.trim().is_empty()) else {
             return;
         };
         let named = format!("{}{}", call.name, tag.last_text().unwrap_or_default());
@@ -862,13 +865,6 @@ mod tests {
                 1,
                 "the last value not closed",
                 vec![],
-            ),
-            (
-                ["", "<c n=\"NAME\">«<a=KEY>RAW</a>»</c>", "", ""],
-                "<c n=\"read\"></c><end>",
-                1,
-                "a tag that closes itself",
-                vec!["<c n=\"read\"/><end>"],
             ),
             (
                 object,

@@ -20,7 +20,7 @@ mod variants;
 
 use crate::analysis::CallParts;
 use crate::format::{Node, Repetition, Row, Slot};
-use crate::markers::{VARIABLE_SLOT, dedup, unlikely_in_prose};
+use crate::markers::{INDEX_SLOT, VARIABLE_SLOT, dedup, is_slot, unlikely_in_prose};
 use crate::value::Object;
 
 use super::choices::{Choice, Choices};
@@ -115,8 +115,8 @@ fn write(search_input: &SearchInput, drafter: &Drafter<'_>) -> Draft {
         ),
         // Nothing of the prompt belongs to the turn.
         [] => template.insert("start_anchor_pattern", "\\Z"),
-        several if several.iter().any(|one| one.contains(VARIABLE_SLOT)) => {
-            template.insert("start_anchor_pattern", varied_anchors(several))
+        several if several.iter().any(|one| one.contains(is_slot)) => {
+            template.insert("start_anchor_pattern", any_anchor(several))
         }
         [one] => template.insert("start_anchor", one.as_str()),
         several => template.insert("start_anchor", texts(several)),
@@ -159,17 +159,20 @@ fn anchors(search_input: &SearchInput) -> Vec<String> {
 }
 
 /// The expression for what a turn begins behind, whatever stands in the slots.
-fn varied_anchors(anchors: &[String]) -> String {
+fn any_anchor(anchors: &[String]) -> String {
     any_of(anchors.iter().map(|anchor| {
-        let texts: Vec<String> = anchor.split(VARIABLE_SLOT).map(exact).collect();
-        texts.join("[^\\n]*?")
+        let texts = anchor.split(VARIABLE_SLOT).map(|text| {
+            let texts: Vec<String> = text.split(INDEX_SLOT).map(exact).collect();
+            texts.join("\\d+")
+        });
+        texts.collect::<Vec<String>>().join("[^\\n]*?")
     }))
 }
 
 /// The expression for what a turn begins behind; or for all of a message behind which a model writes the header itself.
 fn anchors_at_seams(anchors: &[String], before_seams: &[String]) -> String {
     let before = any_of(before_seams.iter().map(|marker| exact(marker)));
-    let anchors = any_of(anchors.iter().map(|anchor| exact(anchor)));
+    let anchors = any_anchor(anchors);
     format!("{anchors}|{before}(?:(?!{anchors})[\\s\\S])*\\Z")
 }
 
