@@ -199,7 +199,7 @@ fn several_sources_end_with_a_table() {
        |        ^^
     source        reasoning  calls  recovered  damaged
     chat.jinja    seen       seen   18/18      72/76
-    tagged.jinja  -          seen   18/18      50/62
+    tagged.jinja  -          seen   18/18      52/64
     broken.jinja  -          -      failed     -
     ");
     assert_eq!(outcome.code, 2);
