@@ -320,7 +320,6 @@ fn the_gallery_has_these() {
     U003 holds-text-back: 1, 1
     U006 close-in-body: 32, 28
     U009 not-portable: 90, 90
-    U016 needs-backtracking: 3, 3
     ");
 }
 

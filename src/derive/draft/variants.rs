@@ -479,7 +479,9 @@ fn call_heads(calls: &CallParts<'_>, own: &Delimiter) -> Vec<String> {
     if calls.is_bare_object() {
         let object = r#"\{\s*""#;
         let typed = r#"\{\s*(?:"type"\s*:\s*"function"\s*,\s*)?""#;
-        let bare = heads.iter().filter(|head| head.contains(object));
+        // Before what looks behind, only an engine that backtracks could look ahead for either.
+        let bare = heads.iter();
+        let bare = bare.filter(|head| head.contains(object) && !head.ends_with(".*?)"));
         let typed: Vec<String> = bare.map(|head| head.replacen(object, typed, 1)).collect();
         heads.extend(typed);
     }
