@@ -118,7 +118,7 @@ fn what_does_as_well_is_told_apart_by_what_it_does() {
     15/15   0/0     30/46   a call's name and its arguments are read one by one
     ");
     assert_snapshot!(summary("json-lines-section"), @"
-    18/18   0/0     73/73   chosen
+    18/18   0/0     65/73   chosen
     18/18   0/0     65/73   a call's name and its arguments are read one by one
     18/18   0/0     58/73   no damage is tolerated
     ");
