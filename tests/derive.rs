@@ -648,6 +648,42 @@ fn a_header_of_words_that_is_always_written_is_no_part_of_a_turn() {
 }
 
 #[test]
+fn a_turn_begins_behind_its_header_whatever_varies_in_it() {
+    for (header, prompts) in [
+        (
+            "<bot n={{ effort | default('high') }}>",
+            &["<bot n=high>", "<bot n=low>"][..],
+        ),
+        (
+            "<bot{{ '_quick' if mode == 'fast' }}>",
+            &["<bot>", "<bot_quick>"],
+        ),
+        (
+            "<bot {{ strftime_now('%d %b %Y') }}>",
+            &["<bot 03 Mar 2031>", "<bot 30 Nov 1999>"],
+        ),
+        (
+            "<turn {{ loop.index if loop is defined else messages | length + 1 }} bot>",
+            &["<turn 2 bot>", "<turn 17 bot>"],
+        ),
+    ] {
+        let jinja = "{% for m in messages %}{% if m.role == 'assistant' %}HEADER{{ m.content }}<end>\
+                     {% else %}<{{ m.role }}>{{ m.content }}<end>{% endif %}{% endfor %}\
+                     {% if add_generation_prompt %}HEADER{% endif %}";
+        let chat = ChatTemplate::from_jinja(jinja.replace("HEADER", header));
+        let derivation = derive(&chat, &DeriveOptions::default()).unwrap();
+        assert!(derivation.is_whole(), "{header}");
+        for prompt in prompts {
+            let prefix = format!("<user>Hi<end>{prompt}");
+            let options = ParserOptions::default();
+            let message = parse(&derivation.template, &prefix, "Yes.<end>", options).unwrap();
+            let content = message.get("content").and_then(|text| text.as_str());
+            assert_eq!(content, Some("Yes."), "{prefix}");
+        }
+    }
+}
+
+#[test]
 fn reasoning_may_stand_behind_what_it_is_about() {
     let assistant = "{%- for c in m.tool_calls or [] -%}
 {{- '<do>' + c.function.name + '|' + c.function.arguments | tojson + '</do>' }}{%- endfor -%}

@@ -334,14 +334,13 @@ impl PyParser {
     fn finalize<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyDict>, Bound<'py, PyList>)> {
         let ended = detached(py, || {
             let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-            if let Err(stopped) = &*state {
-                return Err(stopped.clone());
-            }
-            let parser = std::mem::replace(&mut *state, Err(Stopped::Ended))?;
             let mut writer = EventsWriter::default();
-            let message = parser.finalize_with(|event| writer.events.push(event));
+            let parser = std::mem::replace(&mut *state, Err(Stopped::Ended));
+            let message = parser.and_then(|parser| {
+                let message = parser.finalize_with(|event| writer.events.push(event));
+                message.map_err(Stopped::Failed)
+            });
             // One that has failed stays failed, and is not ended.
-            let message = message.map_err(Stopped::Failed);
             let message = message.inspect_err(|stopped| *state = Err(stopped.clone()))?;
             Ok((message, writer))
         })?;

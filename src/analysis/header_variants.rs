@@ -6,9 +6,8 @@ use jiff::civil::{DateTime, date};
 
 use crate::markers::{self, INDEX_SLOT, VARIABLE_SLOT, dedup, is_slot};
 
-use super::reasoning_variants::{any_values, words_beside};
+use super::given::{any_values, is_left_open, words_beside};
 use super::turn_prober::{PrecedingMessages, ThinkingMode, TurnProber};
-use super::variables::is_given;
 
 /// Times that differ in all that is shown of one, so that one of them differs from now.
 fn other_times() -> [DateTime; 2] {
@@ -35,7 +34,7 @@ pub(super) fn find(
         let mut places: Vec<Range<usize>> = Vec::new();
         let mut others: Vec<String> = Vec::new();
         for name in names {
-            if is_given(name) || name.ends_with("_token") || prober.knows(name) {
+            if !is_left_open(prober, name) {
                 continue;
             }
             match usual.shows(prober, name) {
@@ -78,19 +77,22 @@ fn with_slots(header: &str, mut places: Vec<Range<usize>>) -> String {
     header
 }
 
-/// Whether a header with slots, looked for in prompts, is found last where one of the headers stands: nothing behind it looks alike,
-/// such as `<think>` with `<bot>` for a header.
+/// Whether a header with slots, looked for in prompts, is found last where the last of the headers stands: nothing behind it looks
+/// alike, such as `<think>` with `<bot>` for a header.
 fn ends_prompts(prober: &TurnProber<'_>, headers: &[String], varied: &str) -> bool {
-    PrecedingMessages::ALL.into_iter().all(|preceding| {
-        let prompt = prober.prompt(preceding, ThinkingMode::Unset);
-        let Ok(prompt) = prompt else { return true };
-        let tail = prompt.tail();
+    let prompts = PrecedingMessages::ALL.into_iter().flat_map(|preceding| {
+        let modes = ThinkingMode::ALL.into_iter();
+        modes.filter_map(move |mode| prober.prompt(preceding, mode).ok())
+    });
+    let mut prompts = prompts.map(|prompt| prompt.tail().to_owned());
+    prompts.all(|tail| {
         let ends = headers.iter().filter_map(|header| {
             let start = tail.rfind(header.as_str())?;
             Some(start + header.len())
         });
-        let ends: Vec<usize> = ends.collect();
-        last_end(varied, tail).is_none_or(|end| ends.iter().all(|own| *own >= end))
+        // A prompt may end without a header, where the model writes it.
+        ends.max()
+            .is_none_or(|end| last_end(varied, &tail).is_none_or(|other| other <= end))
     })
 }
 

@@ -78,6 +78,7 @@ mod hints;
 
 mod calls;
 mod content;
+mod given;
 mod header_variants;
 mod missing_tokens;
 mod outputs;

@@ -1,25 +1,15 @@
 //! How reasoning is opened and closed where a variable has another value: `<think effort="low">`, or `<think_low>`.
 
-use crate::markers::{VARIABLE_SLOT, closing_marker, first_piece, is_marker, is_word};
+use crate::markers::{VARIABLE_SLOT, closing_marker, first_piece, is_marker};
 use crate::value::Value;
 
-use super::reasoning_inference::quoted;
+use super::given::{Given, any_values, is_left_open, words_beside, words_in_quotes};
 use super::sample_turns::SampleTurns;
 use super::turn_headers::TurnHeaders;
 use super::turn_prober::{PrecedingMessages, ThinkingMode, TurnProber};
-use super::variables::is_given;
 
 /// So many variants are tried on drafts at most.
 const MAX_VARIANTS: usize = 6;
-
-/// So many words of a template are given to each of its variables at most.
-const MAX_WORDS: usize = 32;
-
-/// Words with which variables are compared are short.
-const LONGEST_WORD: usize = 16;
-
-/// A number that no template writes by itself.
-const ANY_NUMBER: i64 = 817_263_549;
 
 /// Whether a text is another one with something in place of its slot.
 pub(super) fn is_variant(text: &str, other: &str) -> bool {
@@ -29,30 +19,6 @@ pub(super) fn is_variant(text: &str, other: &str) -> bool {
             rest.is_some_and(|rest| rest.ends_with(behind))
         }
         None => text == other,
-    }
-}
-
-/// A value of a variable.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Given {
-    Word(String),
-    Number(i64),
-}
-
-impl Given {
-    pub(super) fn to_value(&self) -> Value {
-        match self {
-            Given::Word(word) => word.as_str().into(),
-            Given::Number(number) => (*number).into(),
-        }
-    }
-
-    /// As it shows in a rendering.
-    pub(super) fn shown(&self) -> String {
-        match self {
-            Given::Word(word) => word.clone(),
-            Given::Number(number) => number.to_string(),
-        }
     }
 }
 
@@ -95,7 +61,7 @@ pub(super) fn find(
     let usual_open = open.map_or("", str::trim);
     let mut variants: Vec<ReasoningVariant> = Vec::new();
     for name in names {
-        if is_given(name) || name.ends_with("_token") || prober.knows(name) {
+        if !is_left_open(prober, name) {
             continue;
         }
         for variant in variants_by(prober, jinja, name, turns, &usual) {
@@ -212,40 +178,6 @@ fn around_thought(
     Some([before.to_owned(), behind.to_owned()])
 }
 
-/// A word and a number that no template writes by itself: where a template calculates with a variable, no word will do.
-pub(super) fn any_values(prober: &TurnProber<'_>) -> Vec<Given> {
-    vec![Given::Word(prober.word("value")), Given::Number(ANY_NUMBER)]
-}
-
-/// The words in quotes that stand behind a name in a tag of a template: what it compares the variable with.
-pub(super) fn words_beside(jinja: &str, name: &str) -> Vec<Given> {
-    let places = jinja
-        .match_indices(name)
-        .map(|(at, _)| (&jinja[..at], &jinja[at + name.len()..]));
-    let places =
-        places.filter(|(before, rest)| !before.ends_with(is_word) && !rest.starts_with(is_word));
-    let tags = places.map(|(_, rest)| rest.split(['%', '}', '\n']).next());
-    let mut words: Vec<&str> = tags.flatten().flat_map(words_in_quotes).collect();
-    words.sort_unstable();
-    words.dedup();
-    words.truncate(MAX_WORDS);
-    let words = words.into_iter();
-    words.map(|word| Given::Word(word.to_owned())).collect()
-}
-
-/// The words that a template has in quotes, each once: one of them may be what it compares a variable with.
-fn words_in_quotes(jinja: &str) -> impl Iterator<Item = &str> {
-    let is_one_word = |text: &&str| {
-        let is_short = (1..=LONGEST_WORD).contains(&text.len());
-        is_short
-            && text
-                .chars()
-                .all(|c| c.is_ascii_alphanumeric() || "_-".contains(c))
-    };
-    let words = quoted(jinja).into_iter().filter(is_one_word);
-    words.take(MAX_WORDS)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -310,31 +242,5 @@ mod tests {
                 "{assistant}"
             );
         }
-    }
-
-    #[test]
-    fn a_variable_that_is_compared_with_words_stands_before_one() {
-        for (jinja, expected) in [
-            ("{% if effort == 'low' %}", true),
-            ("{% set effort = effort | default('low') %}", true),
-            ("{% if effort %}low{% endif %}{{ 'low' }}", false),
-            ("{% if role == 'low' and effort %}", false),
-            ("{% if effort_of == 'low' %}", false),
-            ("{% if effort %}\n'low'", false),
-        ] {
-            assert_eq!(
-                !words_beside(jinja, "effort").is_empty(),
-                expected,
-                "{jinja}"
-            );
-        }
-    }
-
-    #[test]
-    fn words_in_quotes_are_short_and_each_is_taken_once() {
-        let jinja =
-            "{% if a == 'low' or b == \"two-fold\" or c in ['low', 'a b', ''] %}'s{% endif %}";
-        let found: Vec<&str> = words_in_quotes(jinja).collect();
-        assert_eq!(found, ["low", "two-fold"]);
     }
 }

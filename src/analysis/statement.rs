@@ -378,6 +378,18 @@ mod tests {
     }
 
     #[test]
+    fn what_varies_in_a_header_is_left_out() {
+        let shape = TurnShape {
+            headers: vec!["<bot n=3>".to_owned()],
+            varied_headers: vec![format!("<bot n={}>", crate::markers::VARIABLE_SLOT)],
+            ends: vec!["<end>".to_owned()],
+            ..TurnShape::default()
+        };
+        let expected = "begins after `<bot n=…>`, whatever stands for `…`, ends with `<end>`";
+        assert_eq!(of_turn(&shape), expected);
+    }
+
+    #[test]
     fn reasoning_is_told_by_its_markers_and_places() {
         for (open, close, places, expected) in [
             (

@@ -370,6 +370,21 @@ mod tests {
     }
 
     #[test]
+    fn a_turn_begins_behind_any_of_its_headers_whatever_varies_in_them() {
+        let number = format!("<turn {INDEX_SLOT} bot>");
+        let value = format!("<bot n={VARIABLE_SLOT}>");
+        for (anchors, expected) in [
+            (vec![value.as_str()], r"<bot n=[^\n]*?>"),
+            (vec![&number, "[tool]"], r"(?:<turn \d+ bot>|\[tool\])"),
+        ] {
+            let anchors: Vec<String> = anchors.into_iter().map(str::to_owned).collect();
+            assert_eq!(any_anchor(&anchors), expected);
+            let at_seam = format!(r"{expected}|<end>(?:(?!{expected})[\s\S])*\Z");
+            assert_eq!(anchors_at_seams(&anchors, &["<end>".to_owned()]), at_seam);
+        }
+    }
+
+    #[test]
     fn a_list_of_python_is_read_as_a_whole_with_what_stands_around_it() {
         let call = "NAME(«KEY=QUOTED·, »)";
         for (calls, expected) in [

@@ -519,6 +519,12 @@ mod tests {
                 "Call within <call></call>:\n<call>{\"name\": <a tool>}</call>",
                 Some("<call>{\"name\": <a tool>}</call>"),
             ),
+            // Words stand for markers.
+            (
+                ["", "starttoolcallOBJECTendtoolcall", "", ""],
+                "starttoolcall{\"name\": <a tool>}endtoolcall",
+                Some("starttoolcall{\"name\": <a tool>}endtoolcall"),
+            ),
             // Nothing tells it from a call.
             (call, "<call>{\"name\": \"tool\"}</call>", None),
             (call, "<call>the call</call>", None),

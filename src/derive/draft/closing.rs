@@ -46,10 +46,7 @@ impl Drafter<'_> {
         closers.extend(ends.filter(|end| argument.is_empty() || !end.starts_with(argument)));
         closers.extend(self.markers_between(calls));
         // Models put a blank before the end of such a tag: `<call name="read" />`.
-        if let Some(tag) = calls
-            .unclosed_tag()
-            .filter(|_| self.chosen(Choice::TagClosesItself))
-        {
+        if let Some(tag) = self.self_closing_tag(calls) {
             ahead.push(format!(
                 "(?<={})\\s*/>\\s*",
                 self.slots_pattern(&tag, false)

@@ -19,10 +19,7 @@ impl Drafter<'_> {
         let (lead, rest) = split_last_marker(calls);
         let open = &calls.open.behind(lead.len());
         let lead_is_skipped = !lead.is_empty();
-        let own = match calls
-            .unclosed_tag()
-            .filter(|_| self.chosen(Choice::TagClosesItself))
-        {
+        let own = match self.self_closing_tag(calls) {
             Some(tag) => format!("{}{TAG_END}", self.slots_pattern(&tag, true)),
             None => {
                 let own = self.slots_pattern(open, true);
@@ -83,6 +80,13 @@ impl Drafter<'_> {
             "{open}(?=.*?{end}{})",
             self.slots_pattern(&calls.close, true)
         )
+    }
+
+    /// The tag of a call that may close itself, up to its end.
+    pub(super) fn self_closing_tag(&self, calls: &CallParts<'_>) -> Option<Row> {
+        calls
+            .unclosed_tag()
+            .filter(|_| self.chosen(Choice::TagClosesItself))
     }
 
     /// Where a turn begins, apart from reasoning.
