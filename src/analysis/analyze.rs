@@ -21,7 +21,8 @@ use super::sample_turns::SampleTurns;
 use super::turn;
 use super::turn_headers::TurnHeaders;
 use super::turn_prober::TurnProber;
-use crate::markers::lexicon::Lexicon;
+use crate::markers;
+use crate::markers::lexicon::{Lexicon, unmarked};
 
 impl Findings {
     /// Asks a template. `base` holds what all renderings have in common: tokens, the time, and
@@ -128,7 +129,15 @@ pub(crate) fn analyze<'t>(
     let call = turns.call.take();
     let (calls, not_understood) = call_shape(&mut prober, template, call, &surroundings, outputs);
     let turn = turn::find(&prober, &headers, &turns.plain, &turns.word, &content.close);
+    let closes = content.close.iter().chain(&content.beside_reasoning);
+    let said = turn
+        .ends
+        .iter()
+        .filter(|end| !markers::is_closed(&unmarked(end)));
+    let closes = closes.chain(said);
+    let on_lines = closes.filter(|close| stands_on_line(close, &after_content));
     let mut marked = Findings {
+        on_lines: on_lines.cloned().collect(),
         turn,
         prompt_remainders: headers.all_prompt_remainders(&prober),
         reasoning,
@@ -155,6 +164,12 @@ pub(crate) fn analyze<'t>(
         marked,
         lexicon,
     })
+}
+
+/// Whether a line break stands before a marker where it first is in a text.
+fn stands_on_line(marker: &str, text: &str) -> bool {
+    let before = text.split_once(marker).map(|(before, _)| before);
+    before.is_some_and(|before| before.trim_end_matches([' ', '\t']).ends_with('\n'))
 }
 
 /// How calls are written; or why they are not understood.
@@ -192,6 +207,7 @@ fn call_shape(
 #[cfg(test)]
 mod tests {
     use crate::analysis::tests::{found, template};
+    use crate::chat_template::ChatTemplate;
 
     #[test]
     fn calls_are_found_or_told_why_not() {
@@ -234,6 +250,25 @@ mod tests {
                 (_, Some(why)) => format!("none: {why}"),
             };
             assert_eq!(found, expected, "{assistant}");
+        }
+    }
+
+    #[test]
+    fn what_closes_texts_and_signs_that_end_turns_may_have_lines_of_their_own() {
+        for (assistant, expected) in [
+            ("{{ m.content }}\n=====\n", &["====="][..]),
+            ("{{ m.content }} ===== ", &[]),
+            ("<say>{{ m.content }}\n</say>", &["</say>"]),
+            ("<say>{{ m.content }}</say>", &[]),
+            // What stands between brackets and ends turns may be a token.
+            ("{{ m.content }}\n<|over|>", &[]),
+        ] {
+            let messages = format!(
+                "{{% for m in messages %}}{{% if m.role == 'assistant' %}}<bot>{assistant}{{% else %}}\
+                                    <user>{{{{ m.content }}}}{{% endif %}}{{% endfor %}}{{{{ '<bot>' if add_generation_prompt }}}}"
+            );
+            let findings = found(&ChatTemplate::from_jinja(messages));
+            assert_eq!(findings.on_lines, expected, "{assistant}");
         }
     }
 }

@@ -32,6 +32,9 @@ pub struct Findings {
     /// The tokens that the template writes into a turn or at its end, and that nobody has given: with
     /// any of them, what else was found is not what the model writes.
     pub missing_tokens: Vec<MissingToken>,
+    /// What always has a line of its own, of what closes texts, and of the signs and words that end turns. What stands between brackets
+    /// and ends turns is rarely said, and often a token, which no text is.
+    pub(crate) on_lines: Vec<String>,
     /// What prompts write of the turn itself.
     pub prompt_remainders: Vec<String>,
     /// Whether turns of the assistant are rendered, and nothing of what is said in them, not even their text:
@@ -71,6 +74,7 @@ impl Findings {
         let texts = texts.chain(&mut self.turn.answer_marker);
         let texts = texts.chain(content.open.iter_mut().chain(&mut content.close));
         let texts = texts.chain(&mut content.beside_reasoning);
+        let texts = texts.chain(&mut self.on_lines);
         texts
             .chain(&mut self.prompt_remainders)
             .for_each(&mut *visit);

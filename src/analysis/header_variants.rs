@@ -1,4 +1,4 @@
-//! What stands before turns where something is given otherwise: `<bot effort=low>`, or `<turn 4 bot>`.
+//! What stands before turns where something is given otherwise: `<bot effort=low>`, `<bot tools=0>`, or `<turn 4 bot>`.
 
 use std::ops::Range;
 
@@ -6,6 +6,7 @@ use jiff::civil::{DateTime, date};
 
 use crate::markers::{self, INDEX_SLOT, VARIABLE_SLOT, dedup, is_slot};
 
+use super::call_probe::CallWords;
 use super::given::{any_values, is_left_open, words_beside};
 use super::turn_prober::{PrecedingMessages, ThinkingMode, TurnProber};
 
@@ -17,8 +18,8 @@ fn other_times() -> [DateTime; 2] {
     ]
 }
 
-/// The headers with slots where they vary: with the variables of these names, with the time, or from turn to turn; and others that
-/// stand there where a variable has one of the values that the template knows. None if nothing varies.
+/// The headers with slots where they vary: with the variables of these names, with the time, with the tools, or from turn to turn; and
+/// others that stand there where a variable has one of the values that the template knows. None if nothing varies.
 pub(super) fn find(
     prober: &mut TurnProber<'_>,
     headers: &[String],
@@ -26,6 +27,7 @@ pub(super) fn find(
     names: &[String],
 ) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
+    let tools = CallWords::new(prober).tools();
     for header in headers {
         let Some(usual) = UsualPrompt::before(prober, header) else {
             all.push(header.clone());
@@ -46,6 +48,9 @@ pub(super) fn find(
             for time in other_times() {
                 places.extend(prober.at(time, |prober| usual.changed(prober)));
             }
+        }
+        for count in 0..=tools.len().min(2) {
+            places.extend(prober.offering(&tools[..count], |prober| usual.changed(prober)));
         }
         all.push(with_slots(header, places));
         all.extend(others);
@@ -266,6 +271,8 @@ mod tests {
                 &[],
             ),
             ("<bot {{ strftime_now('%d %b %Y') }}>", &["<bot *>"]),
+            ("<bot n={{ (tools or []) | length }}>", &["<bot n=*>"]),
+            ("<bot{{ ' with tools' if tools }}>", &["<bot*>"]),
             // What varies stands at its end, or nowhere.
             ("<bot>{{ effort | default('high') }}", &[]),
             ("<bot>", &[]),

@@ -266,6 +266,15 @@ impl<'t> TurnProber<'t> {
         found
     }
 
+    /// What is found out while these tools are offered and no others.
+    pub(super) fn offering<T>(&mut self, tools: &[Value], find: impl FnOnce(&Self) -> T) -> T {
+        let other = Tools::of(tools.iter().cloned());
+        let before = std::mem::replace(&mut self.tools, other);
+        let found = find(self);
+        self.tools = before;
+        found
+    }
+
     /// Whether words of probes have got into a finding.
     pub(crate) fn contains_probe_words(&self, finding: &Value) -> bool {
         self.holds_words(&json::write(finding))

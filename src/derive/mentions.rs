@@ -96,10 +96,12 @@ pub(super) fn all(findings: &Findings, marked: &Findings, samples: &[Sample]) ->
         let sentence = format!("I could write this:\n{call}\nBut no, the answer is plain.");
         all.extend(in_place(sample, &call, "in a thought", THOUGHT, &sentence));
     }
-    // Where a common sign opens calls, an answer about code quotes what looks like one: `[read(key=1)]`.
-    if let (Some(sample), Some(call)) = (said, common_call(findings, samples)) {
+    // Where a common sign opens calls, an answer about code quotes what looks like one: `[read(key=1)]`. So it does where calls
+    // have nothing but their section for a marker, as `tools.read(key=1)`.
+    let code = [common_call, unmarked_call].map(|call| call(findings, samples));
+    for call in code.into_iter().flatten() {
         let sentence = format!("Then write `{call}` behind it.");
-        all.extend(in_place(sample, &call, "in code", ANSWER, &sentence));
+        all.extend(said.and_then(|sample| in_place(sample, &call, "in code", ANSWER, &sentence)));
     }
     // An answer quotes what the prompt says of calls.
     if let (Some(sample), Some((marker, shown))) = (said, shown_call(findings, samples)) {
@@ -165,6 +167,19 @@ fn common_call(findings: &Findings, samples: &[Sample]) -> Option<String> {
     let is_common =
         is_sign && !unlikely_in_prose(section) && !unlikely_in_prose(calls.first_text());
     whole_call(findings, samples).filter(|_| is_common)
+}
+
+/// A call without its section, where no marker is left of it then.
+fn unmarked_call(findings: &Findings, samples: &[Sample]) -> Option<String> {
+    let calls = findings.call_parts()?;
+    let (open, close) = (calls.section_open.trim(), calls.section_close.trim());
+    if !unlikely_in_prose(open) || markers::markers(calls.first_text()).next().is_some() {
+        return None;
+    }
+    let whole = whole_call(findings, samples)?;
+    let call = whole.strip_prefix(open)?;
+    let call = call.strip_suffix(close).unwrap_or(call).trim();
+    (!call.is_empty()).then(|| call.to_owned())
 }
 
 /// A sample of one plain call and nothing else. Some models never call without a thought.
@@ -264,7 +279,7 @@ fn closes_thoughts(findings: &Findings, marker: &str) -> bool {
     closes.iter().any(|close| close.contains(marker))
 }
 
-/// The markers that can be mentioned: all but those that end a turn, behind which nothing is read.
+/// The markers that can be mentioned: all but those that end a turn, behind which nothing is read, unless answers may hold one.
 fn mentionable(findings: &Findings) -> Vec<String> {
     let ends = &findings.turn.ends;
     let is_end = |marker: &str| ends.iter().any(|end| end.contains(marker));
@@ -287,6 +302,9 @@ fn mentionable(findings: &Findings) -> Vec<String> {
         found.extend(texts.flat_map(mention_texts));
     }
     found.retain(|marker| !is_end(marker));
+    // `=====` on a line ends turns, and answers hold it.
+    let said = findings.on_lines.iter().filter(|text| ends.contains(text));
+    found.extend(said.cloned());
     let mut found: Vec<String> = found.iter().map(|marker| unmarked(marker)).collect();
     dedup(&mut found);
     found.truncate(MAX_MARKERS);
@@ -507,6 +525,32 @@ mod tests {
             let found = found.map(|found| found.output);
             let expected = expected.map(|value| written.replace("Brest", value));
             assert_eq!(found, expected, "{marker} in {written}");
+        }
+    }
+
+    #[test]
+    fn code_in_an_answer_looks_like_a_call_whose_section_alone_has_markers() {
+        for (format, written, expected) in [
+            (
+                ["<code>", "tools.NAME(ARGUMENTS)", "\n", "</code>"],
+                format!("<code>\ntools.read_tide({TIDE})\n</code>"),
+                Some(format!("tools.read_tide({TIDE})")),
+            ),
+            // It has a marker of its own, or none at all.
+            (
+                ["<calls>", "<call>NAMEARGUMENTS</call>", "", "</calls>"],
+                format!("<calls><call>read_tide{TIDE}</call></calls>"),
+                None,
+            ),
+            (
+                ["", "tools.NAME(ARGUMENTS)", "\n", ""],
+                format!("tools.read_tide({TIDE})"),
+                None,
+            ),
+        ] {
+            let findings = invented::with_calls(format);
+            let sample = invented::sample(&written, AssistantTurn::calls([tide_call()]));
+            assert_eq!(unmarked_call(&findings, &[sample]), expected, "{written}");
         }
     }
 

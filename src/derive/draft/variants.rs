@@ -35,8 +35,8 @@ struct FieldVariants {
 #[derive(Debug, Default)]
 pub(in crate::derive) struct Variants {
     fields: Vec<FieldVariants>,
-    /// What ends content whatever else does.
-    ends: Vec<Delimiter>,
+    /// What ends content whatever else does: the ways of each.
+    ends: Vec<Vec<Delimiter>>,
     /// The fields that take the white space along that stands behind what closes them.
     spaced: Vec<String>,
 }
@@ -107,7 +107,7 @@ impl Variants {
             let closes = |own: &Delimiter| closes.contains(&own.expression());
             match field.name.as_str() {
                 // Nobody speaks of what ends a turn.
-                "content" => self.ends.iter().all(closes),
+                "content" => self.ends.iter().all(|ways| ways.iter().any(closes)),
                 name => {
                     let own = self.of(name, false);
                     own.is_empty() || own.iter().any(closes)
@@ -124,7 +124,8 @@ impl Variants {
             // A text with markers of its own ends at these, and is plain as it is.
             let is_text = field.name == "content" && field.open.alternatives.is_empty();
             if is_text && !self.ends.is_empty() {
-                field.close.alternatives = self.ends.clone();
+                let ends = self.ends.iter().filter_map(|ways| ways.first());
+                field.close.alternatives = ends.cloned().collect();
             }
         }
         let calls = plain.fields.iter().find(|field| field.name == "tool_calls");
@@ -167,15 +168,19 @@ impl Drafter<'_> {
         let calls = self
             .calls
             .and_then(|calls| self.variants_of_calls(calls, draft));
+        let ends = self.content_ends(draft);
+        let on_lines = self.findings.on_lines.iter();
+        let on_lines = on_lines.flat_map(|close| self.closes_on_line(close));
+        let closes = self.between_fields(draft).into_iter();
         let content = FieldVariants {
             name: "content".to_owned(),
-            closes: self.between_fields(draft),
+            closes: closes.chain(on_lines).collect(),
             also_closes: self.other_closes_of_content().into_iter().collect(),
             ..FieldVariants::default()
         };
         let spaced = draft.fields.iter().filter(|field| field.close.takes_space);
         Variants {
-            ends: self.content_ends(draft),
+            ends,
             spaced: spaced.map(|field| field.name.clone()).collect(),
             fields: thinking.into_iter().chain(calls).chain([content]).collect(),
         }
@@ -229,6 +234,12 @@ impl Drafter<'_> {
         let closes = closes.chain(close_behind_bracket(calls));
         let closes = closes.chain(self.closes_behind_argument(calls));
         let closes = closes.chain(self.close_as_answers(calls));
+        // What closes calls itself is not to be exchanged for the end of the turn.
+        let ends = self
+            .text_ends()
+            .into_iter()
+            .filter(|_| calls.close.trim().is_empty());
+        let closes = closes.chain(ends.flat_map(|end| self.closes_on_line(&end)));
         let mut variants = FieldVariants {
             name: "tool_calls".to_owned(),
             closes: closes.collect(),
@@ -273,7 +284,7 @@ impl Drafter<'_> {
     }
 
     /// What ends content whatever else does: what ends the turn, and what closes texts that have markers of their own.
-    fn content_ends(&self, draft: &Draft) -> Vec<Delimiter> {
+    fn content_ends(&self, draft: &Draft) -> Vec<Vec<Delimiter>> {
         let mut ends = self.text_ends();
         let content = draft.fields.iter().find(|field| field.name == "content");
         if content.is_some_and(|content| !content.open.alternatives.is_empty()) {
@@ -281,11 +292,35 @@ impl Drafter<'_> {
             ends.extend(own.map(|close| close.trim().to_owned()));
             markers::dedup(&mut ends);
         }
-        let mut ends: Vec<Delimiter> = ends.into_iter().map(Delimiter::IgnoringSpace).collect();
+        // Where `== Stop` ends turns and a call takes the `==` along, `Stop` is left: a word that answers have, too.
+        let all = ends.clone();
+        let is_rest = |end: &str| {
+            let mut others = all.iter().filter(|other| *other != end);
+            markers::reads_like_prose(end) && others.any(|other| other.ends_with(end))
+        };
+        ends.retain(|end| !is_rest(end));
         let known = content.map_or(&[][..], |content| &content.close.alternatives);
         let known: Vec<String> = known.iter().map(Delimiter::expression).collect();
-        ends.retain(|end| known.contains(&end.expression()));
-        ends
+        let ways = ends.into_iter().map(|end| {
+            let on_lines = self.closes_on_line(&end);
+            [Delimiter::IgnoringSpace(end)]
+                .into_iter()
+                .chain(on_lines)
+                .collect()
+        });
+        let ways = ways.filter(|ways: &Vec<Delimiter>| known.contains(&ways[0].expression()));
+        ways.collect()
+    }
+
+    /// Other ways of closing a text or a turn with what always has a line of its own: behind a line break, or behind what took that along.
+    fn closes_on_line(&self, close: &str) -> Vec<Delimiter> {
+        let mut known = self.findings.on_lines.iter();
+        if !known.any(|known| known == close) {
+            return Vec::new();
+        }
+        let places = ["\\n", "(?:\\A|\\n|(?<=\\n))"];
+        let ways = places.map(|place| format!("{place}\\s*{}\\s*", ignoring_space(close)));
+        ways.map(Delimiter::Expression).to_vec()
     }
 
     /// What closes content in a draft and stands behind what closes another field, there and nowhere else.
@@ -411,11 +446,11 @@ impl Drafter<'_> {
         for open in &arguments.opens {
             let marker = markers::markers(open).next().unwrap_or(open);
             let marker = marker.split(is_slot).next().unwrap_or_default().trim();
-            // A sign is known by what stands behind the key: `@` of `@KEY: VALUE`.
+            // A sign is known by what stands behind the key, as `@` of `@KEY: VALUE` is; so is a key that nothing opens.
             follows.push(match (is_known(marker), marker, between) {
                 (true, ..) => ignoring_space(marker),
                 // With nothing clear to look for, any word behind the opener would do.
-                (false, "", _) | (false, _, "") => return None,
+                (false, _, "") => return None,
                 (false, sign, between) => {
                     let key = whole_key(&arguments, &key_class(&arguments));
                     format!("{}{key}{}", ignoring_space(sign), ignoring_space(between))
@@ -462,6 +497,12 @@ fn call_heads(calls: &CallParts<'_>, own: &Delimiter) -> Vec<String> {
             if !lead.is_empty() {
                 heads.push(format!("{section}{with_lead}"));
             }
+        }
+        // In `tools.read(…)` without a section, an answer speaks of code: a call stands behind what opens the section, or behind a call.
+        let close = calls.close.trim();
+        if calls.several && !close.is_empty() && !calls.close.has_slots() {
+            let (section, close) = (ignoring_space(section), ignoring_space(close));
+            heads.push(format!("(?:{section}\\s*|(?<={close}\\s*)){expression}"));
         }
     }
     // Models leave out what stands before each name.
@@ -614,6 +655,10 @@ mod tests {
         }
     }
 
+    fn on_line(expression: &str) -> Delimiter {
+        Delimiter::Expression(expression.to_owned())
+    }
+
     fn variants() -> Variants {
         Variants {
             fields: vec![FieldVariants {
@@ -623,7 +668,7 @@ mod tests {
                 also_closes: vec![exact("<call>")],
                 ..FieldVariants::default()
             }],
-            ends: vec![exact("<end>"), exact("<stop>")],
+            ends: vec![vec![exact("<end>")], vec![exact("<stop>")]],
             spaced: Vec::new(),
         }
     }
@@ -748,6 +793,10 @@ mod tests {
                 "<call=NAME>«@KEY: RAW·\n»</call>",
                 Some(r"(?=@[^\s:]+:|</call>)"),
             ),
+            (
+                "<call=NAME>«KEY: RAW·\n»</call>",
+                Some(r"(?=[^\s:]+:|</call>)"),
+            ),
             // With nothing clear to look for, any word would do.
             ("<call=NAME>«KEY RAW·\n»</call>", None),
             ("<call=NAME>«<arg=KEY>RAW</arg>»}", None),
@@ -819,6 +868,60 @@ mod tests {
                 "{expected}"
             );
         }
+    }
+
+    #[test]
+    fn a_call_without_a_marker_may_have_to_stand_behind_its_section_or_another_call() {
+        for (call, separator, expected) in [
+            (
+                "tools.NAME(ARGUMENTS)",
+                "\n",
+                Some(r"(?:<code>\s*|(?<=\)\s*))tools\.(?P<name>[^(]+)\("),
+            ),
+            // With nothing that closes a call, another one could begin anywhere.
+            ("tools.NAMEARGUMENTS", "\n", None),
+        ] {
+            let findings = invented::with_calls(["<code>", call, separator, "</code>"]);
+            let calls = findings.call_parts().expect("there are calls");
+            let own = Delimiter::Expression(r"tools\.(?P<name>[^(]+)\(".to_owned());
+            let heads = call_heads(&calls, &own);
+            let found = heads.iter().find(|head| head.contains("(?<="));
+            assert_eq!(found.map(String::as_str), expected, "{call}");
+        }
+    }
+
+    #[test]
+    fn what_has_a_line_of_its_own_may_close_there() {
+        let mut findings = invented::findings([""; 2], ["", "=="], [""; 4]);
+        findings.turn.ends = vec!["==".to_owned(), "<end>".to_owned()];
+        findings.on_lines = vec!["==".to_owned()];
+        let mut draft = draft(vec![], vec![spaced("=="), spaced("<end>")]);
+        draft.fields.remove(0);
+        let variants = asked(&findings, &[], |drafter| drafter.variants(&draft));
+        for (closes, expected) in [
+            (vec![spaced("=="), spaced("<end>")], true),
+            (vec![on_line(r"\n\s*==\s*"), spaced("<end>")], true),
+            (
+                vec![on_line(r"\n\s*==\s*"), on_line(r"\n\s*<end>\s*")],
+                false,
+            ),
+            (vec![spaced("<end>")], false),
+        ] {
+            draft.fields[0].close.alternatives = closes;
+            draft.fields[0].close.takes_space = true;
+            assert_eq!(variants.are_kept(&draft), expected, "{draft:?}");
+        }
+    }
+
+    #[test]
+    fn of_two_ends_a_word_that_another_ends_with_may_go() {
+        let mut findings = invented::with_calls([""; 4]);
+        findings.turn.ends = ["== Stop", "Stop", "<end>"].map(str::to_owned).to_vec();
+        let all = ["== Stop", "Stop", "<end>"].map(spaced).to_vec();
+        let mut draft = draft(vec![], all);
+        draft.fields.remove(0);
+        let ends = asked(&findings, &[], |drafter| drafter.content_ends(&draft));
+        assert_eq!(ends, [vec![spaced("== Stop")], vec![spaced("<end>")]]);
     }
 
     #[test]
