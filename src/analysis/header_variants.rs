@@ -174,11 +174,8 @@ impl<'h> UsualPrompt<'h> {
 
     /// The part of the header that is another now, in whole words.
     fn changed(&self, prober: &TurnProber<'_>) -> Option<Range<usize>> {
-        let (usual, now) = (self.tail.as_str(), self.now(prober)?);
-        let before = start_of_word(usual, shared(usual.chars(), now.chars()));
-        let [usual_rest, rest] = [usual, &now].map(|text| text[before..].chars().rev());
-        let behind = end_of_word(usual, usual.len() - shared(usual_rest, rest));
-        self.place(&usual[..before], &usual[behind..])
+        let varied = differing(&self.tail, &self.now(prober)?);
+        self.place(&self.tail[..varied.start], &self.tail[varied.end..])
     }
 
     /// The place in the header between what stands before it in the prompt and behind it.
@@ -198,15 +195,28 @@ fn shared(one: impl Iterator<Item = char>, other: impl Iterator<Item = char>) ->
     same.map(|(c, _)| c.len_utf8()).sum()
 }
 
-/// The beginning of the word that a text is cut in at a place, or the place itself.
-fn start_of_word(text: &str, at: usize) -> usize {
-    text[..at].trim_end_matches(char::is_alphanumeric).len()
-}
-
-/// The end of the word that a text is cut in at a place, or the place itself.
-fn end_of_word(text: &str, at: usize) -> usize {
-    let rest = &text[at..];
-    at + rest.len() - rest.trim_start_matches(char::is_alphanumeric).len()
+/// The part of a text that is another in a second one, in whole words: all of `16` in `<16 May>` beside `<17 May>`, and nothing in `<bot>`
+/// beside `<bot again>`.
+fn differing(usual: &str, now: &str) -> Range<usize> {
+    let is_word = char::is_alphanumeric;
+    let mut start = shared(usual.chars(), now.chars());
+    if [usual, now]
+        .iter()
+        .any(|text| text[start..].starts_with(is_word))
+    {
+        start = usual[..start].trim_end_matches(is_word).len();
+    }
+    let rests = [usual, now].map(|text| &text[start..]);
+    let [usual_rest, rest] = rests.map(|text| text.chars().rev());
+    let same = shared(usual_rest, rest);
+    let mut behind = &usual[usual.len() - same..];
+    if rests
+        .iter()
+        .any(|text| text[..text.len() - same].ends_with(is_word))
+    {
+        behind = behind.trim_start_matches(is_word);
+    }
+    start..usual.len() - behind.len()
 }
 
 /// The headers, with slots for the numbers in which some of them differ. None begins or ends with one.
@@ -284,6 +294,20 @@ mod tests {
             let varied = turn.varied_headers.iter();
             let varied: Vec<String> = varied.map(|header| header.replace(is_slot, "*")).collect();
             assert_eq!(varied, expected, "{header}");
+        }
+    }
+
+    #[test]
+    fn texts_differ_in_whole_words() {
+        for (usual, now, expected) in [
+            ("<16 May>", "<17 May>", "16"),
+            ("<16 May>", "<16 June>", "May"),
+            ("<bot n=0>", "<bot n=12>", "0"),
+            ("<bot>", "<bot again>", ""),
+            ("<bot again>", "<bot>", " again"),
+            ("<bot>", "<both>", "bot"),
+        ] {
+            assert_eq!(&usual[differing(usual, now)], expected, "{usual} {now}");
         }
     }
 

@@ -7,8 +7,10 @@
 use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
 use std::cmp::Reverse;
+use std::hash::BuildHasher;
 use std::rc::Rc;
 
+use foldhash::fast::FixedState;
 use foldhash::{HashMap, HashSet};
 use memchr::memmem;
 
@@ -128,12 +130,23 @@ pub(super) struct Thinning<'a> {
     /// For each text, how many drafts have misread it.
     failures: RefCell<Vec<usize>>,
     /// The texts in which a delimiter may match, for those that were asked for.
-    matched: RefCell<HashMap<Delimiter, Rc<Vec<usize>>>>,
+    matched: RefCell<HashMap<Delimiter, Rc<Matched>>>,
+    /// Whether a text is read by a draft of which so much may match in it, by the [number](Self::numbers) of that.
+    known: RefCell<HashMap<(usize, u64), bool>>,
+}
+
+/// Where a delimiter may match.
+struct Matched {
+    /// One number for each delimiter.
+    number: usize,
+    texts: Vec<usize>,
 }
 
 /// Delimiters that were tried.
 struct Tried {
     draft: Draft,
+    /// For each text, the number of what may match in it.
+    numbers: Vec<u64>,
     /// Of each text, whether it is read as what it means, as far as that is known.
     is_read: Vec<Option<bool>>,
     /// The best that is possible, as far as it is known what is read.
@@ -150,15 +163,6 @@ impl Tried {
     fn misreads(&self, at: usize) -> bool {
         self.is_read[at] == Some(false)
     }
-}
-
-/// What another draft has otherwise in one place.
-#[derive(Debug)]
-struct Change {
-    /// The alternatives that one of them has alone, or all where one of them alone takes white space along.
-    delimiters: Vec<Delimiter>,
-    /// What opens the field, if that is about what closes it.
-    opens: Vec<Delimiter>,
 }
 
 impl<'a> Thinning<'a> {
@@ -187,6 +191,7 @@ impl<'a> Thinning<'a> {
             read: Cell::new(0),
             failures: RefCell::default(),
             matched: RefCell::default(),
+            known: RefCell::default(),
         }
     }
 
@@ -253,9 +258,7 @@ impl<'a> Thinning<'a> {
         let to_beat = from_plain.as_ref();
         let to_beat = to_beat.map(|best| Score(best.score.0, Reverse(0)));
         let all: Vec<usize> = (0..self.texts.len()).collect();
-        let known: Vec<&Tried> = from_plain.iter().collect();
-        let whole = self.tried(draft.clone(), &all, &known, to_beat, patterns);
-        let from_whole = whole.ok();
+        let from_whole = self.tried(draft.clone(), &all, from_plain.as_ref(), to_beat, patterns);
         let from_whole = from_whole.map(|start| self.climbed(start, draft, variants, patterns));
         let best = from_plain.into_iter().chain(from_whole);
         best.max_by_key(|tried| tried.score)
@@ -282,9 +285,8 @@ impl<'a> Thinning<'a> {
                 break;
             }
             let to_beat = best.as_ref().map(|best| best.score);
-            let known: Vec<&Tried> = best.iter().collect();
-            let tried = self.tried(start, &undamaged, &known, to_beat, patterns);
-            best = tried.ok().or(best);
+            let tried = self.tried(start, &undamaged, best.as_ref(), to_beat, patterns);
+            best = tried.or(best);
         }
         let mut best = best?;
         let template = ResponseTemplate::with_patterns(&best.draft.to_value(), patterns).ok()?;
@@ -302,9 +304,6 @@ impl<'a> Thinning<'a> {
     ) -> Tried {
         let mut next = 0;
         let all: Vec<usize> = (0..self.texts.len()).collect();
-        // What came of each move before. Most of that stays true when something else is better: `<call>` still opens calls where
-        // `</call>` no longer closes a thought.
-        let mut before: HashMap<Move<'_>, Tried> = HashMap::default();
         loop {
             let moves = moves(&best.draft, whole, variants);
             let tried = (0..moves.len()).map(|tried| (next + tried) % moves.len());
@@ -319,15 +318,8 @@ impl<'a> Thinning<'a> {
                 if !is_one {
                     return None;
                 }
-                let known: Vec<&Tried> =
-                    [&best].into_iter().chain(before.get(&moves[at])).collect();
-                match self.tried(draft, &all, &known, Some(best.score), patterns) {
-                    Ok(better) => Some((at, better)),
-                    Err(worse) => {
-                        before.insert(moves[at].clone(), worse);
-                        None
-                    }
-                }
+                let better = self.tried(draft, &all, Some(&best), Some(best.score), patterns);
+                better.map(|better| (at, better))
             });
             match better {
                 Some((at, better)) => (next, best) = (at, better),
@@ -340,78 +332,103 @@ impl<'a> Thinning<'a> {
         self.start.elapsed() > MAX_TRYING
     }
 
-    /// How delimiters read some texts, if that beats a score; or else what is known by then. What other drafts make of a text is known
-    /// of this one, too, where it is the same for the text.
+    /// How delimiters read some texts, if that beats a score, which may be that of other delimiters.
     fn tried(
         &self,
         draft: Draft,
         texts: &[usize],
-        known: &[&Tried],
+        best: Option<&Tried>,
         to_beat: Option<Score>,
         patterns: &mut Patterns,
-    ) -> Result<Tried, Tried> {
+    ) -> Option<Tried> {
         let beats = |tried: &Tried| to_beat.is_none_or(|to_beat| tried.score > to_beat);
         let mut tried = Tried {
             score: self.best_possible(&draft),
             is_read: vec![None; self.texts.len()],
+            numbers: Vec::new(),
             draft,
         };
-        for other in known {
-            // Its looks and its length, or what others misread, may be too much already: nothing needs to be read.
-            if !beats(&tried) {
-                return Err(tried);
-            }
-            self.learn(&mut tried, other);
+        // Its looks and its length may be too much already, or what others misread: nothing needs to be read then.
+        if !beats(&tried) {
+            return None;
         }
-        let template = match beats(&tried) {
-            true => ResponseTemplate::with_patterns(&tried.draft.to_value(), patterns).ok(),
-            false => None,
-        };
-        let Some(template) = template else {
-            return Err(tried);
-        };
+        self.learn(&mut tried);
+        if !beats(&tried) {
+            return None;
+        }
+        let template = ResponseTemplate::with_patterns(&tried.draft.to_value(), patterns).ok()?;
         let unknown = texts.iter().copied();
         let mut order: Vec<usize> = unknown.filter(|at| tried.is_read[*at].is_none()).collect();
-        // Those first that the same change failed at before, and then those that most drafts have failed at; but where there is
-        // more to read for a person, what is misread now: if that stays so, nothing is gained.
+        // Those first that most drafts have failed at; but where there is more to read for a person, what is misread now: if that
+        // stays so, nothing is gained.
+        let is_dearer = to_beat.is_some_and(|to_beat| tried.score.1 < to_beat.1);
         let failures = self.failures.borrow();
         order.sort_by_cached_key(|at| {
-            let [first, before @ ..] = known else {
-                return (false, false, Reverse(failures[*at]));
-            };
-            let is_dearer = to_beat.is_some_and(|to_beat| tried.score.1 < to_beat.1);
-            let failed_before = before.iter().any(|before| before.misreads(*at));
-            let is_next = is_dearer && first.misreads(*at);
-            (!failed_before, !is_next, Reverse(failures[*at]))
+            let is_next = is_dearer && best.is_some_and(|best| best.misreads(*at));
+            (!is_next, Reverse(failures[*at]))
         });
         drop(failures);
         if !self.read(&mut tried, &template, &order, to_beat) {
-            return Err(tried);
+            return None;
         }
         let mut delimiters = trial::delimiters(&template);
         if delimiters.any(|delimiter| delimiter.is_chunk_dependent() == Some(true)) {
             tried.score.0[self.order.rank(TextOrigin::Damaged)] -= DEPENDS_ON_CHUNKS;
         }
-        match beats(&tried) {
-            true => Ok(tried),
-            false => Err(tried),
-        }
+        beats(&tried).then_some(tried)
     }
 
-    /// Takes over what another draft makes of texts that are the same for both.
-    fn learn(&self, tried: &mut Tried, other: &Tried) {
-        let affected = self.affected(&changes(&other.draft, &tried.draft));
-        for (at, is_affected) in affected.into_iter().enumerate() {
-            if let (None, Some(is_read), false) =
-                (tried.is_read[at], other.is_read[at], is_affected)
-            {
-                self.set(tried, at, is_read);
+    /// Takes over what is known of texts in which the same may match: `<call>` still opens calls where `</call>` no longer closes a
+    /// thought.
+    fn learn(&self, tried: &mut Tried) {
+        tried.numbers = self.numbers(&tried.draft);
+        let known = self.known.borrow();
+        for at in 0..self.texts.len() {
+            if let Some(is_read) = known.get(&(at, tried.numbers[at])) {
+                self.put(tried, at, *is_read);
             }
         }
     }
 
-    /// Puts down whether a text is read, of which that was not known.
+    /// For each text the number of what may match in it of a draft. A text without `</call>` is read in the same way however `</call>` is
+    /// matched; so is one in which no `<call>` opens the field.
+    fn numbers(&self, draft: &Draft) -> Vec<u64> {
+        let mut numbers = vec![0; self.texts.len()];
+        for (at, field) in draft.fields.iter().enumerate() {
+            // Of a field that nothing opens, as text that is left over, any text may be a part.
+            let mut is_opened = vec![field.open.alternatives.is_empty(); self.texts.len()];
+            for (opens, side) in [(true, &field.open), (false, &field.close)] {
+                for delimiter in &side.alternatives {
+                    let matched = self.matched(delimiter);
+                    let own = (at, opens, side.takes_space, matched.number);
+                    for text in matched
+                        .texts
+                        .iter()
+                        .filter(|text| opens || is_opened[**text])
+                    {
+                        numbers[*text] = FixedState::default().hash_one((numbers[*text], own));
+                    }
+                    if opens {
+                        matched
+                            .texts
+                            .iter()
+                            .for_each(|text| is_opened[*text] = true);
+                    }
+                }
+            }
+        }
+        numbers
+    }
+
+    /// Puts down whether a text is read, of which that was not known of any draft.
     fn set(&self, tried: &mut Tried, at: usize, is_read: bool) {
+        let mut known = self.known.borrow_mut();
+        known.insert((at, tried.numbers[at]), is_read);
+        self.put(tried, at, is_read);
+    }
+
+    /// Puts down whether a text is read, of which that was not known of this draft.
+    fn put(&self, tried: &mut Tried, at: usize, is_read: bool) {
         tried.is_read[at] = Some(is_read);
         tried.score.0[self.order.rank(self.texts[at].kind)] -= isize::from(!is_read);
     }
@@ -452,39 +469,8 @@ impl<'a> Thinning<'a> {
         beats(tried.score)
     }
 
-    /// Whether changes can make something else of each text: of those in which a delimiter may match that is otherwise, and one
-    /// that opens its field.
-    fn affected(&self, changes: &[Change]) -> Vec<bool> {
-        let mut affected = vec![false; self.texts.len()];
-        for change in changes {
-            let changed = self.with_any(&change.delimiters);
-            let opened = self.with_any(&change.opens);
-            for (at, affected) in affected.iter_mut().enumerate() {
-                let holds =
-                    |texts: &Option<Vec<bool>>| texts.as_ref().is_none_or(|texts| texts[at]);
-                // A text without `</call>` is read as before, however `</call>` is matched; so is one in which no
-                // `<call>` opens the field.
-                *affected |= holds(&changed) && holds(&opened);
-            }
-        }
-        affected
-    }
-
-    /// In which texts one of some delimiters may match; `None` if there are none.
-    fn with_any(&self, delimiters: &[Delimiter]) -> Option<Vec<bool>> {
-        let mut holds = vec![false; self.texts.len()];
-        for delimiter in delimiters {
-            for at in self.matched(delimiter).iter() {
-                holds[*at] = true;
-            }
-        }
-        // Of a field that nothing opens, as text that is left over, any text may be a part: then none can be left
-        // out.
-        (!delimiters.is_empty()).then_some(holds)
-    }
-
     /// The texts in which a delimiter may match.
-    fn matched(&self, delimiter: &Delimiter) -> Rc<Vec<usize>> {
+    fn matched(&self, delimiter: &Delimiter) -> Rc<Matched> {
         if let Some(known) = self.matched.borrow().get(delimiter) {
             return Rc::clone(known);
         }
@@ -512,10 +498,12 @@ impl<'a> Thinning<'a> {
                 })
         };
         let texts = self.texts.iter().enumerate().filter(may_match);
-        let texts: Rc<Vec<usize>> = Rc::new(texts.map(|(at, _)| at).collect());
+        let texts = texts.map(|(at, _)| at).collect();
         let mut known = self.matched.borrow_mut();
-        known.insert(delimiter.clone(), Rc::clone(&texts));
-        texts
+        let number = known.len();
+        let matched = Rc::new(Matched { number, texts });
+        known.insert(delimiter.clone(), Rc::clone(&matched));
+        matched
     }
 
     /// The score of a draft that reads all texts.
@@ -551,15 +539,17 @@ impl<'a> Thinning<'a> {
             let mut without = best.draft.clone();
             let own = side_mut(&mut without, field, opens);
             let taken = own.alternatives.remove(at);
-            let affected = self.affected(&changes(&best.draft, &without));
+            let numbers = self.numbers(&without);
             let template = ResponseTemplate::with_patterns(&without.to_value(), patterns);
             // Without some, this is no response template.
             let is_needed = |at: &usize| {
                 let template = template.as_ref().ok();
                 template.is_none_or(|template| !self.reads(template, &self.texts[*at]))
             };
-            // A text that is misread with it is no reason for it.
-            let read = (0..self.texts.len()).filter(|at| affected[*at] && best.reads(*at));
+            // A text that is misread with it is no reason for it, nor one in which it matches nothing.
+            let matched = self.matched(&taken);
+            let texts = matched.texts.iter().copied();
+            let read = texts.filter(|at| numbers[*at] != best.numbers[*at] && best.reads(*at));
             let needing: Vec<usize> = read.filter(is_needed).collect();
             let mut texts: Vec<String> = needing
                 .iter()
@@ -689,7 +679,7 @@ fn side_mut(draft: &mut Draft, field: usize, opens: bool) -> &mut Delimiters {
 }
 
 /// One thing that another draft has otherwise.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug)]
 struct Move<'v> {
     field: usize,
     opens: bool,
@@ -697,7 +687,7 @@ struct Move<'v> {
 }
 
 /// What is done to what opens or closes a field.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 enum Step<'v> {
     /// An alternative is taken away.
     Without(usize),
@@ -847,38 +837,6 @@ fn moves<'v>(from: &Draft, whole: &'v Draft, variants: &'v Variants) -> Vec<Move
 fn may_stand_behind(closer: &Delimiter, closes: &Delimiter, field: usize) -> bool {
     let expression = closer.expression();
     expression.contains(&closes.expression()) || field == 0 && expression.contains("\\A")
-}
-
-/// In what delimiters two drafts differ.
-fn changes(one: &Draft, other: &Draft) -> Vec<Change> {
-    let differing = |one: &Delimiters, other: &Delimiters| {
-        let (these, those) = (&one.alternatives, &other.alternatives);
-        let is_of_space = one.takes_space != other.takes_space;
-        // With `\s*` behind all of them, each one matches another stretch than before.
-        let missing = these
-            .iter()
-            .filter(|one| is_of_space || !those.contains(one));
-        let new = those.iter().filter(|one| !these.contains(one));
-        let differing: Vec<Delimiter> = missing.chain(new).cloned().collect();
-        differing
-    };
-    let mut changes = Vec::new();
-    for (one, other) in one.fields.iter().zip(&other.fields) {
-        let opens = one.open.alternatives.iter().chain(&other.open.alternatives);
-        let opens: Vec<Delimiter> = opens.cloned().collect();
-        changes.extend([
-            Change {
-                delimiters: differing(&one.open, &other.open),
-                opens: Vec::new(),
-            },
-            Change {
-                delimiters: differing(&one.close, &other.close),
-                opens,
-            },
-        ]);
-    }
-    changes.retain(|change| !change.delimiters.is_empty());
-    changes
 }
 
 /// What closes other fields and stands in a delimiter of this one: that takes it along.
@@ -1055,37 +1013,6 @@ mod tests {
             let draft = text(closes);
             let found = taken_along(&draft, 0, &expression(delimiter));
             assert_eq!(found, expected, "{draft:?}");
-        }
-    }
-
-    #[test]
-    fn drafts_differ_in_what_one_of_them_has_alone() {
-        let of = |closes, takes_space| {
-            let mut draft = draft([("why", vec![exact("<t>")], closes)]);
-            draft.fields[0].close.takes_space = takes_space;
-            draft
-        };
-        let one = of(vec![exact("</t>"), exact("<end>")], false);
-        for (other, expected) in [
-            (of(vec![exact("</t>"), exact("<end>")], false), vec![]),
-            (of(vec![exact("</t>")], false), vec![exact("<end>")]),
-            (
-                of(vec![exact("</t>"), exact("<call>")], false),
-                vec![exact("<end>"), exact("<call>")],
-            ),
-            // With `\s*` behind it, each matches another stretch.
-            (
-                of(vec![exact("</t>"), exact("<end>")], true),
-                vec![exact("</t>"), exact("<end>")],
-            ),
-        ] {
-            let changes = changes(&one, &other);
-            let found: Vec<&Delimiter> = changes.iter().flat_map(|one| &one.delimiters).collect();
-            assert_eq!(found, expected.iter().collect::<Vec<_>>(), "{other:?}");
-            // A text in which nothing opens the field is read as before.
-            let opens = changes.iter().flat_map(|one| &one.opens);
-            assert!(opens.clone().all(|open| *open == exact("<t>")));
-            assert_eq!(opens.count(), 2 * changes.len());
         }
     }
 
