@@ -9,6 +9,7 @@ closes. Templates that a tokenizer has are read as they were, as are those that 
 from __future__ import annotations
 
 import contextvars
+import os.path
 from typing import Any
 
 from sglang.srt.environ import envs
@@ -109,6 +110,8 @@ class ToolDetector(theirs.ResponseTemplateToolDetector):
         self._adapter = self._new_adapter()
         self._completion: Completion | None = None
         self._text, self._written = "", 0
+        # What the reader holds back of the prompt, as long as it may come out as text.
+        self._of_prompt = ""
         # The calls that are passed on, by their place among all that the model writes.
         self._indices: dict[int, int] = {}
 
@@ -159,6 +162,7 @@ class ToolDetector(theirs.ResponseTemplateToolDetector):
             template["fields"]["content"] = {}
             declared = [tool.model_dump() for tool in tools]
             self._completion = Completion(template, self._prefix, tools=declared, on_malformed="event", body_aware_close=True)
+            self._of_prompt = _held_back(template, self._prefix)
         return self._completion
 
     def _pass_on(self, chunks: list[dict[str, Any]]) -> StreamingParseResult:
@@ -166,7 +170,7 @@ class ToolDetector(theirs.ResponseTemplateToolDetector):
         normal, items = "", []
         for chunk in chunks:
             delta = chunk["choices"][0]["delta"]
-            normal += delta.get("content") or ""
+            normal += self._without_prompt(delta)
             for call in delta.get("tool_calls") or ():
                 at, name, arguments = call["index"], call["function"].get("name"), call["function"].get("arguments") or ""
                 if name:
@@ -178,6 +182,14 @@ class ToolDetector(theirs.ResponseTemplateToolDetector):
                     self.streamed_args_for_tool[index] += arguments
                     self.prev_tool_call_arr[index]["arguments"] = self.streamed_args_for_tool[index]
         return StreamingParseResult(normal_text=normal, calls=items)
+
+    def _without_prompt(self, delta: dict[str, Any]) -> str:
+        """The text of a delta, without what the prompt ends with: `<think>` may begin a call, and is text when none follows."""
+        text = delta.get("content") or ""
+        known = len(os.path.commonprefix([text, self._of_prompt]))
+        is_over = known < len(text) or "tool_calls" in delta
+        self._of_prompt = "" if is_over else self._of_prompt[known:]
+        return text[known:]
 
     def _begin(self, at: int, name: str) -> None:
         known = {tool.function.name for tool in self._tools or ()}
@@ -237,6 +249,12 @@ class ToolDetector(theirs.ResponseTemplateToolDetector):
                 tool_choice, parallel_tool_calls, strict_requested, tools=tools, thinking_mode=thinking_mode
             )
         return tag
+
+
+def _held_back(template: dict[str, Any], prefix: str) -> str:
+    """What is text of a prompt only if nothing follows."""
+    _, last = ResponseParser(template, prefix, on_malformed="event", body_aware_close=True).finalize()
+    return "".join(event["text"] for event in last if event["type"] == "region_chunk" and event["field"] == "content")
 
 
 def _regions(format: Served, prefix: str, text: str) -> list[int]:
