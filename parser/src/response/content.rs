@@ -204,11 +204,16 @@ impl Content {
         }
     }
 
-    /// The same for a text that is not needed afterwards: if it is the value, it is not copied.
+    /// The same for a text that is not needed afterwards: if it is the value, and long, it is not copied.
     pub(crate) fn parse_owned(&self, text: &mut String) -> Result<Value, ContentError> {
         let Parser::Text = self.parser else {
             return self.parse(text);
         };
+        // A short one leaves the room to the text of the next region.
+        let kept = self.stripped(text);
+        if kept.len() < text.capacity() / 2 {
+            return Ok(kept.into());
+        }
         let mut text = std::mem::take(text);
         if self.strip {
             let kept = white_space::strip(&text);

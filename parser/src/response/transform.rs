@@ -91,13 +91,19 @@ impl Transform {
         }
     }
 
+    /// How many placeholders stand for the content, or for a part of it.
+    fn uses_of_content(&self) -> usize {
+        match self {
+            Transform::Literal(_) => 0,
+            Transform::Placeholder(root, _) => usize::from(root == "content"),
+            Transform::Object(entries) => entries.iter().map(|(_, t)| t.uses_of_content()).sum(),
+            Transform::Array(items) => items.iter().map(Transform::uses_of_content).sum(),
+        }
+    }
+
     /// Whether the content can be moved out instead of copied: it is used once, as nearly always.
     fn moves_content(&self) -> bool {
-        self.roots()
-            .iter()
-            .filter(|root| **root == "content")
-            .count()
-            <= 1
+        self.uses_of_content() <= 1
     }
 
     /// Takes the bytes that the shape will have, before any of them are made.
