@@ -23,10 +23,10 @@ use unjinja::profile::{Target, language_for};
 use unjinja::{Object, Value, json};
 
 use crate::errors::{ErrorKind, argument_name, detached, interruptible};
-use crate::parser::{list_to_python, object, template_of, tools_of};
+use crate::parser::{object, template_of, tools_of};
 use crate::profiles::targets;
 use crate::state;
-use crate::values::{from_python, to_python};
+use crate::values::{from_python, list_to_python, to_python};
 
 /// A chat template with its tokens, and with what all of its renderings have in common.
 #[pyclass(frozen, name = "ChatTemplate", module = "unjinja")]

@@ -3,6 +3,7 @@
 mod bridge;
 mod chat;
 mod errors;
+mod events;
 mod parser;
 mod profiles;
 mod state;

@@ -1,6 +1,6 @@
 //! Reading outputs: response templates, the parser, completions.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -16,7 +16,8 @@ use unjinja::{
 };
 
 use crate::errors::{ErrorKind, caught, detached};
-use crate::values::{from_python, object_to_python, to_python};
+use crate::events::{EventsWriter, with_buffer};
+use crate::values::{from_python, is_same, list_to_python, object_to_python, to_python};
 
 /// A response template that has been read: parsers that are given it need not read it again.
 ///
@@ -100,42 +101,46 @@ pub(crate) fn template_of(template: &Bound<'_, PyAny>) -> PyResult<ResponseTempl
         return ResponseTemplate::from_json(&text).map_err(fail);
     }
     // A derivation, or what was ported, has one.
-    let inner = template.getattr("template").ok();
+    let inner = match template.is_exact_instance_of::<PyDict>() {
+        true => None,
+        false => template.getattr("template").ok(),
+    };
     let inner = inner.filter(|inner| inner.is_instance_of::<PyDict>());
+    let given = inner.as_ref().unwrap_or(template);
+    if let Some(known) = recent(given) {
+        return Ok(known);
+    }
     let value =
-        from_python(inner.as_ref().unwrap_or(template)).map_err(|error| {
-            match error.is_instance_of::<PyTypeError>(py) {
-                true => ErrorKind::Template
-                    .exception(py, format!("a response template: {}", error.value(py))),
-                false => error,
+        from_python(given).map_err(|error| match error.is_instance_of::<PyTypeError>(py) {
+            true => {
+                let text = format!("a response template: {}", error.value(py));
+                ErrorKind::Template.exception(py, text)
             }
+            false => error,
         })?;
-    recent(&value).map_err(fail)
+    let read = ResponseTemplate::from_value(&value).map_err(fail)?;
+    // What would not be found again is not kept.
+    if is_same(read.as_value(), given) {
+        let mut recent = RECENT.lock().unwrap_or_else(PoisonError::into_inner);
+        recent.truncate(KEPT - 1);
+        recent.insert(0, read.clone());
+    }
+    Ok(read)
 }
 
-/// The templates that have been read last, each with the JSON that it was read from, since the order of
-/// keys counts: most programs give the same one again and again.
-static RECENT: Mutex<Vec<(String, ResponseTemplate)>> = Mutex::new(Vec::new());
+/// The templates that have been read last: most programs give the same one again and again.
+static RECENT: Mutex<Vec<ResponseTemplate>> = Mutex::new(Vec::new());
 
 /// So many of them are kept.
 const KEPT: usize = 16;
 
-/// Reads a template, unless it has been read lately.
-fn recent(value: &Value) -> Result<ResponseTemplate, unjinja::TemplateError> {
-    let written = json::write(value);
-    let known = {
-        let recent = RECENT.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = recent.iter().find(|(json, _)| *json == written);
-        known.map(|(_, template)| template.clone())
-    };
-    if let Some(template) = known {
-        return Ok(template);
-    }
-    let template = ResponseTemplate::from_value(value)?;
-    let mut recent = RECENT.lock().unwrap_or_else(PoisonError::into_inner);
-    recent.truncate(KEPT - 1);
-    recent.insert(0, (written, template.clone()));
-    Ok(template)
+/// The template that has been read lately of what is given, if there is one.
+fn recent(given: &Bound<'_, PyAny>) -> Option<ResponseTemplate> {
+    let recent = RECENT.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut each = recent.iter();
+    // No code of Python runs meanwhile, which could ask for the same.
+    each.find(|template| is_same(template.as_value(), given))
+        .cloned()
 }
 
 /// The tools that are given, if there are any.
@@ -147,6 +152,15 @@ pub(crate) fn tools_of(tools: Option<&Bound<'_, PyAny>>) -> PyResult<Tools> {
         Some(tools) => Ok(Tools::from_value(&from_python(tools)?)),
         None => Ok(Tools::none()),
     }
+}
+
+/// The same where functions may be among them, which are described as the transformers library does.
+fn described_tools_of(tools: Option<&Bound<'_, PyAny>>) -> PyResult<Tools> {
+    let Some(tools) = tools else {
+        return Ok(Tools::none());
+    };
+    let described = tools.py().import("unjinja._api")?.getattr("_tools")?;
+    tools_of(Some(&described.call1((tools,))?))
 }
 
 /// The prompt, which has to be given.
@@ -236,11 +250,17 @@ pub(crate) fn schema_of(schema: &Bound<'_, PyAny>) -> PyResult<ResponseSchema> {
 ///
 /// Threads may share a parser: each ``feed`` is read as a whole, in the order in which they come. A parser
 /// that has failed stays failed.
-#[pyclass(frozen, subclass, name = "ResponseParser", module = "unjinja")]
+#[pyclass(
+    frozen,
+    subclass,
+    dict,
+    weakref,
+    name = "ResponseParser",
+    module = "unjinja"
+)]
 pub(crate) struct PyParser {
-    state: Mutex<Result<unjinja::ResponseParser, Stopped>>,
-    /// What events are written with, for whoever reads a piece next.
-    writer: Mutex<EventsWriter>,
+    state: Mutex<Reading>,
+    writer: EventsWriter,
     /// What the prefix has written into the message.
     #[pyo3(get)]
     initial_events: Py<PyList>,
@@ -248,6 +268,13 @@ pub(crate) struct PyParser {
 
 /// Pieces of so many bytes are read before other threads of Python could take over.
 const SHORT: usize = 1 << 12;
+
+/// A parser at its place in the output.
+struct Reading {
+    parser: Result<unjinja::ResponseParser, Stopped>,
+    /// How many regions have been closed.
+    closed: usize,
+}
 
 /// Why a parser does not read on.
 #[derive(Clone)]
@@ -283,7 +310,7 @@ impl PyParser {
         let template = template_of(response_template)?;
         let prefix = prefix_of(prefix)?;
         let options = ParserOptions::default()
-            .tools(tools_of(tools)?)
+            .tools(described_tools_of(tools)?)
             .on_malformed(self::on_malformed(on_malformed)?)
             .unfinished(self::unfinished(unfinished)?)
             .spans(spans)
@@ -292,13 +319,19 @@ impl PyParser {
             unjinja::ResponseParser::new(&template, &prefix, options)
         })?;
         let parser = parser.map_err(|error| ErrorKind::Parse.exception(py, error))?;
-        let mut writer = EventsWriter::default();
+        let mut events = EventBuffer::new();
         let initial_events = parser.initial_events().iter();
-        initial_events.for_each(|event| writer.events.push(event.as_event()));
-        let initial_events = writer.write(py, None)?.unbind();
+        initial_events.for_each(|event| events.push(event.as_event()));
+        let writer = EventsWriter::new(template);
+        let initial_events = writer.write(py, &events, None, 0)?.unbind();
+        let closes = |event: &Event<'_>| matches!(event, Event::Close { .. });
+        let closed = events.iter().filter(closes).count();
         Ok(PyParser {
-            state: Mutex::new(Ok(parser)),
-            writer: Mutex::new(writer),
+            state: Mutex::new(Reading {
+                parser: Ok(parser),
+                closed,
+            }),
+            writer,
             initial_events,
         })
     }
@@ -306,184 +339,86 @@ impl PyParser {
     /// Reads the next piece of the output, and returns the events in it.
     fn feed<'py>(&self, text: &Bound<'py, PyString>) -> PyResult<Bound<'py, PyList>> {
         let (py, piece) = (text.py(), text.to_str()?);
-        // Python may run anything while objects are made, this method, too: then another one is at hand.
-        let mut kept = self.writer.try_lock();
-        let mut other = EventsWriter::default();
-        let writer = kept.as_deref_mut().unwrap_or(&mut other);
-        let free = match piece.len() <= SHORT {
-            true => self.state.try_lock().ok(),
-            false => None,
-        };
-        let events = &mut writer.events;
-        // Something may be left of a piece that failed.
-        events.clear();
-        let fed = match free {
-            Some(mut state) => caught(py, || feed(&mut state, piece, events))?,
-            None => detached(py, || {
-                let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-                feed(&mut state, piece, events)
-            })?,
-        };
-        fed.map_err(|stopped| stopped.exception(py, "ResponseParser"))?;
-        // What is a kind of text of its own is no part of an event.
-        let piece = text.is_exact_instance_of::<PyString>().then_some(text);
-        writer.write(py, piece)
+        let is_short = piece.len() <= SHORT;
+        with_buffer(is_short, |events| {
+            let free = match is_short {
+                true => self.state.try_lock().ok(),
+                false => None,
+            };
+            let fed = match free {
+                Some(mut state) => caught(py, || state.feed(piece, events))?,
+                None => detached(py, || self.reading().feed(piece, events))?,
+            };
+            let closed = fed.map_err(|stopped| stopped.exception(py, "ResponseParser"))?;
+            // What is a kind of text of its own is no part of an event.
+            let is_plain = text.is_exact_instance_of::<PyString>();
+            let piece = is_plain.then_some((text, piece));
+            self.writer.write(py, events, piece, closed)
+        })
     }
 
     /// Ends the output: what is still open is closed. Returns the message and the last events.
     fn finalize<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyDict>, Bound<'py, PyList>)> {
-        let ended = detached(py, || {
-            let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-            let mut writer = EventsWriter::default();
-            let parser = std::mem::replace(&mut *state, Err(Stopped::Ended));
-            let message = parser.and_then(|parser| {
-                let message = parser.finalize_with(|event| writer.events.push(event));
-                message.map_err(Stopped::Failed)
-            });
-            // One that has failed stays failed, and is not ended.
-            let message = message.inspect_err(|stopped| *state = Err(stopped.clone()))?;
-            Ok((message, writer))
-        })?;
-        let (message, mut writer) =
-            ended.map_err(|stopped: Stopped| stopped.exception(py, "ResponseParser"))?;
-        Ok((object_to_python(py, &message)?, writer.write(py, None)?))
+        let mut events = EventBuffer::new();
+        let ended = detached(py, || self.reading().finalize(&mut events))?;
+        let (message, before, closed) =
+            ended.map_err(|stopped| stopped.exception(py, "ResponseParser"))?;
+        let last = self.writer.write(py, &events, None, before)?;
+        Ok((self.writer.message(py, &message, closed)?, last))
     }
 }
 
-/// Reads a piece of the output of a parser that may have ended.
-fn feed(
-    state: &mut Result<unjinja::ResponseParser, Stopped>,
-    text: &str,
-    events: &mut EventBuffer,
-) -> Result<(), Stopped> {
-    let parser = state.as_mut().map_err(|stopped| stopped.clone())?;
-    let fed = parser.feed_with(text, |event| events.push(event));
-    fed.map_err(Stopped::Failed)
-}
-
-/// Makes dicts of events.
-#[derive(Default)]
-struct EventsWriter {
-    /// What is to be written.
-    events: EventBuffer,
-    /// Dicts of events without what is new in each: to copy one takes half as long as to make one.
-    known: Vec<KnownEvent>,
-}
-
-/// A dict of all that events have in common that are alike.
-struct KnownEvent {
-    kind: EventKind,
-    field: String,
-    dict: Py<PyDict>,
-}
-
-#[derive(Clone, Copy, PartialEq)]
-enum EventKind {
-    Open,
-    Chunk { dirty: bool },
-    Close,
-}
-
-impl EventsWriter {
-    /// A list of the events, which are forgotten. They may have come of this piece of text.
-    fn write<'py>(
-        &mut self,
-        py: Python<'py>,
-        piece: Option<&Bound<'py, PyString>>,
-    ) -> PyResult<Bound<'py, PyList>> {
-        let EventsWriter { events, known } = self;
-        let list = match events.len() {
-            0 => Ok(PyList::empty(py)),
-            _ => {
-                let made = events
-                    .iter()
-                    .map(|event| write_event(py, known, &event, piece));
-                let made: PyResult<Vec<_>> = made.collect();
-                made.and_then(|made| PyList::new(py, made))
-            }
-        };
-        events.clear();
-        list
+impl PyParser {
+    fn reading(&self) -> MutexGuard<'_, Reading> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// The dict of an event, which is a copy of what is known of such events, with what is new in this one.
-fn write_event<'py>(
-    py: Python<'py>,
-    known: &mut Vec<KnownEvent>,
-    event: &Event<'_>,
-    piece: Option<&Bound<'py, PyString>>,
-) -> PyResult<Bound<'py, PyAny>> {
-    let (kind, field) = match event {
-        Event::Open {
-            field,
-            opening: None,
-        } => (EventKind::Open, *field),
-        Event::Chunk { field, dirty, .. } => (EventKind::Chunk { dirty: *dirty }, *field),
-        Event::Close {
-            field, span: None, ..
-        } => (EventKind::Close, *field),
-        // Few have more.
-        _ => return to_python(py, &event.to_value()),
-    };
-    let same = |known: &KnownEvent| known.kind == kind && known.field == field;
-    let dict = match known.iter().find(|known| same(known)) {
-        Some(known) => known.dict.bind(py).copy()?,
-        None => {
-            let dict = kind.dict(py, field)?;
-            known.push(KnownEvent {
-                kind,
-                field: field.to_owned(),
-                dict: dict.copy()?.unbind(),
-            });
-            dict
-        }
-    };
-    match event {
-        // Most chunks are all of the piece that they came in.
-        Event::Chunk { text, .. } => {
-            let key = pyo3::intern!(py, "text");
-            match piece.filter(|piece| piece.to_str().is_ok_and(|piece| piece == *text)) {
-                Some(piece) => dict.set_item(key, piece)?,
-                None => dict.set_item(key, text)?,
-            }
-        }
-        Event::Close { value, .. } => {
-            dict.set_item(pyo3::intern!(py, "value"), to_python(py, value)?)?;
-        }
-        _ => {}
+impl Reading {
+    /// Reads a piece of the output. Returns how many regions have been closed before.
+    fn feed(&mut self, text: &str, events: &mut EventBuffer) -> Result<usize, Stopped> {
+        let Reading { parser, closed } = self;
+        let parser = parser.as_mut().map_err(|stopped| stopped.clone())?;
+        let before = *closed;
+        let fed = parser.feed_with(text, |event| take(event, events, closed));
+        fed.map(|()| before).map_err(Stopped::Failed)
     }
-    Ok(dict.into_any())
+
+    /// Ends the output. Returns the message, and how many regions had been closed before, and are now.
+    fn finalize(&mut self, events: &mut EventBuffer) -> Result<(Object, usize, usize), Stopped> {
+        let before = self.closed;
+        let parser = std::mem::replace(&mut self.parser, Err(Stopped::Ended));
+        let ended = parser.and_then(|parser| {
+            let message = parser.finalize_with(|event| take(event, events, &mut self.closed));
+            message.map_err(Stopped::Failed)
+        });
+        // One that has failed stays failed, and is not ended.
+        let message = ended.inspect_err(|stopped| self.parser = Err(stopped.clone()))?;
+        Ok((message, before, self.closed))
+    }
 }
 
-impl EventKind {
-    /// What all such events of a field have, in the order in which they have it.
-    fn dict<'py>(self, py: Python<'py>, field: &str) -> PyResult<Bound<'py, PyDict>> {
-        let kind = match self {
-            EventKind::Open => pyo3::intern!(py, "region_open"),
-            EventKind::Chunk { .. } => pyo3::intern!(py, "region_chunk"),
-            EventKind::Close => pyo3::intern!(py, "region_close"),
-        };
-        let dict = PyDict::new(py);
-        dict.set_item(pyo3::intern!(py, "type"), kind)?;
-        dict.set_item(pyo3::intern!(py, "field"), field)?;
-        match self {
-            EventKind::Open => {}
-            EventKind::Chunk { dirty } => {
-                dict.set_item(pyo3::intern!(py, "text"), pyo3::intern!(py, ""))?;
-                dict.set_item(pyo3::intern!(py, "dirty"), dirty)?;
-            }
-            EventKind::Close => dict.set_item(pyo3::intern!(py, "value"), py.None())?,
-        }
-        Ok(dict)
+/// Keeps an event, and counts the regions that are closed.
+#[inline]
+fn take(event: Event<'_>, events: &mut EventBuffer, closed: &mut usize) {
+    if matches!(event, Event::Close { .. }) {
+        *closed += 1;
     }
+    events.push(event);
 }
 
 /// Turns an output into a chat completion while it is written: chunks as clients of servers expect them,
 /// and the whole in the end.
 ///
 /// ``reasoning`` is the key of the reasoning; a call to which the model gives no id has one made of ``id``.
-#[pyclass(frozen, subclass, name = "Completion", module = "unjinja")]
+#[pyclass(
+    frozen,
+    subclass,
+    dict,
+    weakref,
+    name = "Completion",
+    module = "unjinja"
+)]
 pub(crate) struct PyCompletion {
     state: Mutex<Option<Completion>>,
     malformed: Mutex<Vec<String>>,
@@ -513,7 +448,7 @@ impl PyCompletion {
         let template = template_of(response_template)?;
         let prefix = prefix_of(prefix)?;
         let parser = ParserOptions::default()
-            .tools(tools_of(tools)?)
+            .tools(described_tools_of(tools)?)
             .on_malformed(self::on_malformed(on_malformed)?)
             .body_aware_close(body_aware_close);
         let options = CompletionOptions::default()
@@ -590,17 +525,6 @@ impl PyCompletion {
         malformed.clone_from(&finished.malformed);
         Ok((chunks, to_python(py, &finished.to_value())?))
     }
-}
-
-pub(crate) fn list_to_python<'py>(
-    py: Python<'py>,
-    values: &[Value],
-) -> PyResult<Bound<'py, PyList>> {
-    let list = PyList::empty(py);
-    for value in values {
-        list.append(to_python(py, value)?)?;
-    }
-    Ok(list)
 }
 
 /// An object of named values.

@@ -8,8 +8,8 @@ use unjinja::Value;
 use unjinja::profile::{Change, Objection, Target, port, reasoning_for};
 
 use crate::errors::{ErrorKind, detached};
-use crate::parser::{list_to_python, object, template_of};
-use crate::values::to_python;
+use crate::parser::{object, template_of};
+use crate::values::{list_to_python, to_python};
 
 /// The targets of these names, of which `all` means all of them.
 pub(crate) fn targets(names: &[String]) -> PyResult<Vec<Target>> {

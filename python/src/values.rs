@@ -17,15 +17,21 @@ pub(crate) fn to_python<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'
         Value::Number(Number::BigInt(digits)) => py.get_type::<PyInt>().call1((digits,))?,
         Value::Number(Number::Float(float)) => PyFloat::new(py, *float).into_any(),
         Value::String(text) => text_to_python(py, text)?.into_any(),
-        Value::Array(values) => {
-            let list = PyList::empty(py);
-            for value in values {
-                list.append(to_python(py, value)?)?;
-            }
-            list.into_any()
-        }
+        Value::Array(values) => list_to_python(py, values)?.into_any(),
         Value::Object(object) => object_to_python(py, object)?.into_any(),
     })
+}
+
+/// Values as a list.
+pub(crate) fn list_to_python<'py>(
+    py: Python<'py>,
+    values: &[Value],
+) -> PyResult<Bound<'py, PyList>> {
+    let list = PyList::empty(py);
+    for value in values {
+        list.append(to_python(py, value)?)?;
+    }
+    Ok(list)
 }
 
 /// An object as a dict.
@@ -35,13 +41,20 @@ pub(crate) fn object_to_python<'py>(
 ) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
     for (key, value) in object.iter() {
-        let value = to_python(py, value)?;
-        match usual_key(py, key) {
-            Some(key) => dict.set_item(key, value)?,
-            None => dict.set_item(text_to_python(py, key)?, value)?,
-        }
+        dict.set_item(key_to_python(py, key)?, to_python(py, value)?)?;
     }
     Ok(dict)
+}
+
+/// A key of an object.
+pub(crate) fn key_to_python<'py>(
+    py: Python<'py>,
+    key: &JsonString,
+) -> PyResult<Bound<'py, PyString>> {
+    match usual_key(py, key) {
+        Some(key) => Ok(key.clone()),
+        None => text_to_python(py, key),
+    }
 }
 
 /// The keys that all calls have, which are made once.
@@ -62,6 +75,38 @@ fn text_to_python<'py>(py: Python<'py>, text: &JsonString) -> PyResult<Bound<'py
     let bytes = PyBytes::new(py, text.as_wtf8());
     let decoded = bytes.call_method1("decode", ("utf-8", "surrogatepass"))?;
     Ok(decoded.cast_into::<PyString>()?)
+}
+
+/// Whether a value of Python is this one, with the same keys in the same order. It may be where this says no: no code of
+/// Python is run to find out.
+pub(crate) fn is_same(value: &Value, given: &Bound<'_, PyAny>) -> bool {
+    match value {
+        Value::Null => given.is_none(),
+        Value::Bool(flag) => given.is(PyBool::new(given.py(), *flag)),
+        Value::Number(Number::Int(int)) => {
+            let given = given.cast_exact::<PyInt>();
+            given.is_ok_and(|given| given.extract::<i64>().is_ok_and(|given| given == *int))
+        }
+        // They are few.
+        Value::Number(_) => false,
+        Value::String(text) => is_same_text(text, given),
+        Value::Array(values) => given.cast::<PyList>().is_ok_and(|list| {
+            let mut both = values.iter().zip(list.iter());
+            values.len() == list.len() && both.all(|(value, given)| is_same(value, &given))
+        }),
+        Value::Object(object) => given.cast::<PyDict>().is_ok_and(|dict| {
+            let mut both = object.iter().zip(dict.iter());
+            object.len() == dict.len()
+                && both.all(|((key, value), (name, given))| {
+                    is_same_text(key, &name) && is_same(value, &given)
+                })
+        }),
+    }
+}
+
+fn is_same_text(text: &JsonString, given: &Bound<'_, PyAny>) -> bool {
+    let given = given.cast::<PyString>();
+    given.is_ok_and(|given| given.to_str().is_ok_and(|given| *text == *given))
 }
 
 /// A value of Python, which has to be one that JSON can say.

@@ -50,6 +50,36 @@ def test_events_come_as_the_text_does(template):
     assert (message, events) == ({"thinking": "Why?"}, [])
 
 
+def test_a_message_has_the_values_of_its_events(template):
+    parser = unjinja.ResponseParser(template, "<bot><think>Why?</think>")
+    events = [event for piece in ["Hm.<call f>{}</call><call g>", '{"n": [1]}</call>'] for event in parser.feed(piece)]
+    message, last = parser.finalize()
+    values = {"tool_calls": []}
+    for event in parser.initial_events + events + last:
+        if event["type"] == "region_close" and event["field"] == "tool_calls":
+            values["tool_calls"].append(event["value"])
+        elif event["type"] == "region_close":
+            values[event["field"]] = event["value"]
+    assert message == values
+    assert all(one is other for one, other in zip(message["tool_calls"], values["tool_calls"]))
+    assert message["content"] is values["content"] and message["thinking"] is values["thinking"]
+
+
+def test_a_message_has_defaults_and_joined_texts_beside_the_values_of_events():
+    template = {
+        "start_anchor": "<bot>",
+        "defaults": {"role": "assistant", "calls": [0]},
+        "fields": {
+            "calls": {"open": "<c>", "close": "</c>", "repeats": True},
+            "said": {"open": "<s>", "close": "</s>", "repeats": True, "join": "+"},
+            "last": {"open": "<l>", "close": "</l>"},
+        },
+    }
+    parser = unjinja.ResponseParser(template, "", spans=True)
+    parser.feed("<c>1</c><s>a</s><l>x</l><s>b</s><c>2</c><l>y</l>")
+    assert parser.finalize()[0] == {"role": "assistant", "calls": [0, "1", "2"], "said": "a+b", "last": "y"}
+
+
 def test_options_go_beyond_the_other_parser(template):
     parser = unjinja.ResponseParser(template, "", on_malformed="event", spans=True)
     events = parser.feed("<call f>{</call>")

@@ -11,7 +11,7 @@ from typing import Any, Literal, Union
 
 from . import _native
 from ._errors import LoadError
-from ._native import ChatTemplate, ResponseTemplate
+from ._native import ChatTemplate, Completion, ResponseParser, ResponseTemplate
 
 Message = Mapping[str, Any]
 Tool = Union[Mapping[str, Any], Callable[..., Any]]
@@ -58,64 +58,6 @@ def parse_response(
     that the output is the whole message. `tools` type the arguments of calls.
     """
     return _native.parse_response(text, response_template, prefix=prefix, tools=_tools(tools))
-
-
-class ResponseParser(_native.ResponseParser):
-    __doc__ = _native.ResponseParser.__doc__
-
-    def __new__(
-        cls,
-        response_template: Template,
-        prefix: str | None = None,
-        *,
-        tools: Iterable[Tool] | None = None,
-        on_malformed: Literal["fail", "event"] = "fail",
-        unfinished: Literal["keep", "mark", "drop"] = "keep",
-        spans: bool = False,
-        body_aware_close: bool = False,
-    ) -> ResponseParser:
-        return super().__new__(
-            cls,
-            response_template,
-            prefix,
-            tools=_tools(tools),
-            on_malformed=on_malformed,
-            unfinished=unfinished,
-            spans=spans,
-            body_aware_close=body_aware_close,
-        )
-
-
-class Completion(_native.Completion):
-    __doc__ = _native.Completion.__doc__
-
-    def __new__(
-        cls,
-        response_template: Template,
-        prefix: str | None = None,
-        *,
-        tools: Iterable[Tool] | None = None,
-        id: str = "",
-        model: str = "",
-        created: int = 0,
-        reasoning: str = "reasoning_content",
-        on_malformed: Literal["fail", "event"] = "fail",
-        unfinished: Literal["keep", "mark", "drop"] = "drop",
-        body_aware_close: bool = False,
-    ) -> Completion:
-        return super().__new__(
-            cls,
-            response_template,
-            prefix,
-            tools=_tools(tools),
-            id=id,
-            model=model,
-            created=created,
-            reasoning=reasoning,
-            on_malformed=on_malformed,
-            unfinished=unfinished,
-            body_aware_close=body_aware_close,
-        )
 
 
 # --------------------------------------------------------------------------------------- chat templates

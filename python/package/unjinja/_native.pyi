@@ -1,6 +1,6 @@
 """The native parts; see `unjinja` for how to use them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 __version__: str
@@ -31,7 +31,7 @@ class ResponseParser:
         response_template: Mapping[str, Any] | ResponseTemplate | str,
         prefix: str | None = None,
         *,
-        tools: Any = None,
+        tools: Iterable[Mapping[str, Any] | Callable[..., Any]] | None = None,
         on_malformed: Literal["fail", "event"] = "fail",
         unfinished: Literal["keep", "mark", "drop"] = "keep",
         spans: bool = False,
@@ -53,7 +53,7 @@ class Completion:
         response_template: Mapping[str, Any] | ResponseTemplate | str,
         prefix: str | None = None,
         *,
-        tools: Any = None,
+        tools: Iterable[Mapping[str, Any] | Callable[..., Any]] | None = None,
         id: str = "",
         model: str = "",
         created: int = 0,
