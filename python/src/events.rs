@@ -6,6 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyList, PyString};
+use pyo3::{PyTraverseError, PyVisit};
 
 use unjinja::{Event, EventBuffer, JsonString, Object, ResponseTemplate, Value};
 
@@ -16,13 +17,21 @@ thread_local! {
     static BUFFER: Cell<Option<Box<EventBuffer>>> = const { Cell::new(None) };
 }
 
-/// Lets work fill a buffer with events; its room may be kept for the next ones. Python may run anything while objects
-/// are made of them, and take another buffer meanwhile.
+/// As much text of events is kept room for.
+const KEPT: usize = 1 << 12;
+
+/// Lets work fill a buffer with events. Its room is kept for the next ones, unless it is large. Python may run anything while
+/// objects are made of them, and take another buffer meanwhile.
 #[inline]
-pub(crate) fn with_buffer<T>(keeps_room: bool, work: impl FnOnce(&mut EventBuffer) -> T) -> T {
+pub(crate) fn with_buffer<T>(work: impl FnOnce(&mut EventBuffer) -> T) -> T {
     let mut buffer = BUFFER.take().unwrap_or_default();
     let done = work(&mut buffer);
-    if keeps_room {
+    let texts = buffer.iter().map(|event| match event {
+        Event::Chunk { text, .. } => text.len(),
+        _ => 0,
+    });
+    // A short piece may let out a long text that was held back.
+    if texts.sum::<usize>() <= KEPT {
         buffer.clear();
         BUFFER.set(Some(buffer));
     }
@@ -191,6 +200,27 @@ impl EventsWriter {
             });
         }
         *closed += 1;
+    }
+
+    /// Shows the values to Python's garbage collector: a parser may have been put into one.
+    pub(crate) fn traverse(&self, visit: &PyVisit<'_>) -> Result<(), PyTraverseError> {
+        // Whoever holds them is at work with them.
+        let Ok(values) = self.values.try_lock() else {
+            return Ok(());
+        };
+        values
+            .iter()
+            .try_for_each(|closed| visit.call(&closed.value))
+    }
+
+    /// Forgets the values.
+    pub(crate) fn clear(&self) {
+        let values = {
+            let mut values = self.values.lock().unwrap_or_else(PoisonError::into_inner);
+            std::mem::take(&mut *values)
+        };
+        // Not under the lock: what frees them may run Python, which may ask for them.
+        drop(values);
     }
 
     /// The message, made of the values that stand in its events, as the other parser makes it. So many regions have been

@@ -6,6 +6,7 @@ use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
 use pyo3::types::{PyDict, PyList, PyString};
+use pyo3::{PyTraverseError, PyVisit};
 
 use unjinja::completion::{Completion, CompletionOptions, Delta, Ending};
 use unjinja::response::UnknownLanguage;
@@ -340,7 +341,7 @@ impl PyParser {
     fn feed<'py>(&self, text: &Bound<'py, PyString>) -> PyResult<Bound<'py, PyList>> {
         let (py, piece) = (text.py(), text.to_str()?);
         let is_short = piece.len() <= SHORT;
-        with_buffer(is_short, |events| {
+        with_buffer(|events| {
             let free = match is_short {
                 true => self.state.try_lock().ok(),
                 false => None,
@@ -365,6 +366,15 @@ impl PyParser {
             ended.map_err(|stopped| stopped.exception(py, "ResponseParser"))?;
         let last = self.writer.write(py, &events, None, before)?;
         Ok((self.writer.message(py, &message, closed)?, last))
+    }
+
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        visit.call(&self.initial_events)?;
+        self.writer.traverse(&visit)
+    }
+
+    fn __clear__(&self) {
+        self.writer.clear();
     }
 }
 

@@ -1,9 +1,11 @@
 """Parsing and completions: what goes in, what comes out, and what happens to those who do otherwise."""
 
+import gc
 import json
 import pathlib
 import sys
 import threading
+import weakref
 
 import pytest
 
@@ -233,6 +235,21 @@ def test_a_parser_may_be_dropped_in_the_middle(template):
         parser = unjinja.ResponseParser(template, "")
         parser.feed(TEXT[:end])
         del parser
+
+
+@pytest.mark.parametrize("put_into", ["a value", "its attributes"])
+def test_a_parser_that_stands_in_what_it_has_made_is_freed(put_into):
+    template = {"start_anchor": "<bot>", "fields": {"tool_calls": {"open": "<c>", "close": "</c>", "repeats": True, "content": "json"}}}
+    parser = unjinja.ResponseParser(template, "")
+    events = parser.feed('<c>{"n": 1}</c>')
+    if put_into == "a value":
+        events[-1]["value"]["parser"] = parser
+    else:
+        parser.own = parser
+    freed = weakref.ref(parser)
+    del parser, events
+    gc.collect()
+    assert freed() is None
 
 
 # ------------------------------------------------------------------------------------------- completions

@@ -129,15 +129,11 @@ pub(crate) fn analyze<'t>(
     let call = turns.call.take();
     let (calls, not_understood) = call_shape(&mut prober, template, call, &surroundings, outputs);
     let turn = turn::find(&prober, &headers, &turns.plain, &turns.word, &content.close);
-    let closes = content.close.iter().chain(&content.beside_reasoning);
-    let said = turn
-        .ends
-        .iter()
-        .filter(|end| !markers::is_closed(&unmarked(end)));
-    let closes = closes.chain(said);
-    let on_lines = closes.filter(|close| stands_on_line(close, &after_content));
+    let closes = content.close.iter().chain(&turn.ends);
+    let signs = closes.filter(|close| !markers::is_closed(&unmarked(close)));
+    let behind_line_breaks = signs.filter(|close| stands_behind_line_break(close, &after_content));
     let mut marked = Findings {
-        on_lines: on_lines.cloned().collect(),
+        behind_line_breaks: behind_line_breaks.cloned().collect(),
         turn,
         prompt_remainders: headers.all_prompt_remainders(&prober),
         reasoning,
@@ -167,7 +163,7 @@ pub(crate) fn analyze<'t>(
 }
 
 /// Whether a line break stands before a marker where it first is in a text.
-fn stands_on_line(marker: &str, text: &str) -> bool {
+fn stands_behind_line_break(marker: &str, text: &str) -> bool {
     let before = text.split_once(marker).map(|(before, _)| before);
     before.is_some_and(|before| before.trim_end_matches([' ', '\t']).ends_with('\n'))
 }
@@ -254,13 +250,12 @@ mod tests {
     }
 
     #[test]
-    fn what_closes_texts_and_signs_that_end_turns_may_have_lines_of_their_own() {
+    fn signs_that_end_turns_and_texts_may_have_a_line_break_before_them() {
         for (assistant, expected) in [
             ("{{ m.content }}\n=====\n", &["====="][..]),
             ("{{ m.content }} ===== ", &[]),
-            ("<say>{{ m.content }}\n</say>", &["</say>"]),
-            ("<say>{{ m.content }}</say>", &[]),
-            // What stands between brackets and ends turns may be a token.
+            // A model may write it in the same line, and nobody says it by chance.
+            ("<say>{{ m.content }}\n</say>", &[]),
             ("{{ m.content }}\n<|over|>", &[]),
         ] {
             let messages = format!(
@@ -268,7 +263,7 @@ mod tests {
                                     <user>{{{{ m.content }}}}{{% endif %}}{{% endfor %}}{{{{ '<bot>' if add_generation_prompt }}}}"
             );
             let findings = found(&ChatTemplate::from_jinja(messages));
-            assert_eq!(findings.on_lines, expected, "{assistant}");
+            assert_eq!(findings.behind_line_breaks, expected, "{assistant}");
         }
     }
 }

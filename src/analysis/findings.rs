@@ -32,9 +32,9 @@ pub struct Findings {
     /// The tokens that the template writes into a turn or at its end, and that nobody has given: with
     /// any of them, what else was found is not what the model writes.
     pub missing_tokens: Vec<MissingToken>,
-    /// What always has a line of its own, of what closes texts, and of the signs and words that end turns. What stands between brackets
-    /// and ends turns is rarely said, and often a token, which no text is.
-    pub(crate) on_lines: Vec<String>,
+    /// The signs and words, as `=====`, that close texts or end turns and have a line break before them. What stands between brackets is
+    /// rarely said without being meant, and a model may well write it behind a text in the same line.
+    pub(crate) behind_line_breaks: Vec<String>,
     /// What prompts write of the turn itself.
     pub prompt_remainders: Vec<String>,
     /// Whether turns of the assistant are rendered, and nothing of what is said in them, not even their text:
@@ -74,7 +74,7 @@ impl Findings {
         let texts = texts.chain(&mut self.turn.answer_marker);
         let texts = texts.chain(content.open.iter_mut().chain(&mut content.close));
         let texts = texts.chain(&mut content.beside_reasoning);
-        let texts = texts.chain(&mut self.on_lines);
+        let texts = texts.chain(&mut self.behind_line_breaks);
         texts
             .chain(&mut self.prompt_remainders)
             .for_each(&mut *visit);

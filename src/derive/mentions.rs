@@ -77,14 +77,17 @@ pub(super) fn all(findings: &Findings, marked: &Findings, samples: &[Sample]) ->
     // Some models never answer without a thought.
     let said = plain(None).or(thought);
     for marker in &markers {
+        // Behind a line break, nothing tells what ends turns there from a real end.
+        let is_end = findings.turn.ends.contains(marker);
+        let is_told = |(_, sentence): &(&str, &str)| !is_end || !sentence.contains("\n%");
         if let Some(sample) = said {
-            for (manner, sentence) in SAID {
+            for (manner, sentence) in SAID.into_iter().filter(is_told) {
                 let sentence = sentence.replace('%', marker);
                 all.extend(in_place(sample, marker, manner, ANSWER, &sentence));
             }
         }
         if let Some(sample) = thought.filter(|_| !closes_thoughts(findings, marker)) {
-            for (manner, sentence) in THOUGHT_OF {
+            for (manner, sentence) in THOUGHT_OF.into_iter().filter(is_told) {
                 let sentence = sentence.replace('%', marker);
                 all.extend(in_place(sample, marker, manner, THOUGHT, &sentence));
             }
@@ -302,9 +305,9 @@ fn mentionable(findings: &Findings) -> Vec<String> {
         found.extend(texts.flat_map(mention_texts));
     }
     found.retain(|marker| !is_end(marker));
-    // `=====` on a line ends turns, and answers hold it.
-    let said = findings.on_lines.iter().filter(|text| ends.contains(text));
-    found.extend(said.cloned());
+    // `=====` behind a line break ends turns, and answers hold it elsewhere.
+    let signs = findings.behind_line_breaks.iter();
+    found.extend(signs.filter(|sign| ends.contains(sign)).cloned());
     let mut found: Vec<String> = found.iter().map(|marker| unmarked(marker)).collect();
     dedup(&mut found);
     found.truncate(MAX_MARKERS);

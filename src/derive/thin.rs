@@ -131,22 +131,22 @@ pub(super) struct Thinning<'a> {
     failures: RefCell<Vec<usize>>,
     /// The texts in which a delimiter may match, for those that were asked for.
     matched: RefCell<HashMap<Delimiter, Rc<Matched>>>,
-    /// Whether a text is read by a draft of which so much may match in it, by the [number](Self::numbers) of that.
+    /// Whether a text is read by drafts of which the same may match in it, by the [fingerprint](Self::fingerprints) of that.
     known: RefCell<HashMap<(usize, u64), bool>>,
 }
 
 /// Where a delimiter may match.
 struct Matched {
-    /// One number for each delimiter.
-    number: usize,
+    /// Each delimiter has its own.
+    id: usize,
     texts: Vec<usize>,
 }
 
 /// Delimiters that were tried.
 struct Tried {
     draft: Draft,
-    /// For each text, the number of what may match in it.
-    numbers: Vec<u64>,
+    /// For each text, the fingerprint of what may match in it.
+    fingerprints: Vec<u64>,
     /// Of each text, whether it is read as what it means, as far as that is known.
     is_read: Vec<Option<bool>>,
     /// The best that is possible, as far as it is known what is read.
@@ -345,7 +345,7 @@ impl<'a> Thinning<'a> {
         let mut tried = Tried {
             score: self.best_possible(&draft),
             is_read: vec![None; self.texts.len()],
-            numbers: Vec::new(),
+            fingerprints: Vec::new(),
             draft,
         };
         // Its looks and its length may be too much already, or what others misread: nothing needs to be read then.
@@ -381,32 +381,33 @@ impl<'a> Thinning<'a> {
     /// Takes over what is known of texts in which the same may match: `<call>` still opens calls where `</call>` no longer closes a
     /// thought.
     fn learn(&self, tried: &mut Tried) {
-        tried.numbers = self.numbers(&tried.draft);
+        tried.fingerprints = self.fingerprints(&tried.draft);
         let known = self.known.borrow();
         for at in 0..self.texts.len() {
-            if let Some(is_read) = known.get(&(at, tried.numbers[at])) {
+            if let Some(is_read) = known.get(&(at, tried.fingerprints[at])) {
                 self.put(tried, at, *is_read);
             }
         }
     }
 
-    /// For each text the number of what may match in it of a draft. A text without `</call>` is read in the same way however `</call>` is
-    /// matched; so is one in which no `<call>` opens the field.
-    fn numbers(&self, draft: &Draft) -> Vec<u64> {
-        let mut numbers = vec![0; self.texts.len()];
+    /// For each text a fingerprint of what may match in it of a draft. A text without `</call>` is read in the same way however
+    /// `</call>` is matched; so is one in which no `<call>` opens the field.
+    fn fingerprints(&self, draft: &Draft) -> Vec<u64> {
+        let mut fingerprints = vec![0; self.texts.len()];
         for (at, field) in draft.fields.iter().enumerate() {
             // Of a field that nothing opens, as text that is left over, any text may be a part.
             let mut is_opened = vec![field.open.alternatives.is_empty(); self.texts.len()];
             for (opens, side) in [(true, &field.open), (false, &field.close)] {
                 for delimiter in &side.alternatives {
                     let matched = self.matched(delimiter);
-                    let own = (at, opens, side.takes_space, matched.number);
+                    let own = (at, opens, side.takes_space, matched.id);
                     for text in matched
                         .texts
                         .iter()
                         .filter(|text| opens || is_opened[**text])
                     {
-                        numbers[*text] = FixedState::default().hash_one((numbers[*text], own));
+                        fingerprints[*text] =
+                            FixedState::default().hash_one((fingerprints[*text], own));
                     }
                     if opens {
                         matched
@@ -417,13 +418,13 @@ impl<'a> Thinning<'a> {
                 }
             }
         }
-        numbers
+        fingerprints
     }
 
     /// Puts down whether a text is read, of which that was not known of any draft.
     fn set(&self, tried: &mut Tried, at: usize, is_read: bool) {
         let mut known = self.known.borrow_mut();
-        known.insert((at, tried.numbers[at]), is_read);
+        known.insert((at, tried.fingerprints[at]), is_read);
         self.put(tried, at, is_read);
     }
 
@@ -500,8 +501,8 @@ impl<'a> Thinning<'a> {
         let texts = self.texts.iter().enumerate().filter(may_match);
         let texts = texts.map(|(at, _)| at).collect();
         let mut known = self.matched.borrow_mut();
-        let number = known.len();
-        let matched = Rc::new(Matched { number, texts });
+        let id = known.len();
+        let matched = Rc::new(Matched { id, texts });
         known.insert(delimiter.clone(), Rc::clone(&matched));
         matched
     }
@@ -539,7 +540,7 @@ impl<'a> Thinning<'a> {
             let mut without = best.draft.clone();
             let own = side_mut(&mut without, field, opens);
             let taken = own.alternatives.remove(at);
-            let numbers = self.numbers(&without);
+            let fingerprints = self.fingerprints(&without);
             let template = ResponseTemplate::with_patterns(&without.to_value(), patterns);
             // Without some, this is no response template.
             let is_needed = |at: &usize| {
@@ -549,7 +550,8 @@ impl<'a> Thinning<'a> {
             // A text that is misread with it is no reason for it, nor one in which it matches nothing.
             let matched = self.matched(&taken);
             let texts = matched.texts.iter().copied();
-            let read = texts.filter(|at| numbers[*at] != best.numbers[*at] && best.reads(*at));
+            let read =
+                texts.filter(|at| fingerprints[*at] != best.fingerprints[*at] && best.reads(*at));
             let needing: Vec<usize> = read.filter(is_needed).collect();
             let mut texts: Vec<String> = needing
                 .iter()
@@ -889,6 +891,7 @@ fn sides(draft: &Draft) -> impl Iterator<Item = &Delimiters> {
 mod tests {
     use super::*;
     use crate::derive::delimiter::FieldDraft;
+    use crate::derive::invented;
     use crate::value::Object;
 
     fn exact(text: &str) -> Delimiter {
@@ -1013,6 +1016,37 @@ mod tests {
             let draft = text(closes);
             let found = taken_along(&draft, 0, &expression(delimiter));
             assert_eq!(found, expected, "{draft:?}");
+        }
+    }
+
+    #[test]
+    fn drafts_of_which_the_same_may_match_in_a_text_have_one_fingerprint_for_it() {
+        let input = invented::search_input("{{ m.content }}");
+        let start = Stopwatch::start();
+        let thinning = Thinning::new(&input, "thinking", Lenience::Usual, start);
+        let of = |thoughts: &[&str], closes: &[&str], takes_space| {
+            let thoughts = thoughts.iter().map(|close| exact(close)).collect();
+            let closes = closes.iter().map(|close| exact(close)).collect();
+            let mut draft = draft([
+                ("thinking", vec![exact("<t>")], thoughts),
+                ("content", vec![], closes),
+            ]);
+            draft.fields[1].close.takes_space = takes_space;
+            thinning.fingerprints(&draft)
+        };
+        let one = of(&["</t>"], &["<end>", "High"], false);
+        for (other, is_same) in [
+            (of(&["</t>"], &["<end>", "High"], false), true),
+            // It stands nowhere.
+            (of(&["</t>"], &["<end>", "<stop>", "High"], false), true),
+            // No text has what opens a thought.
+            (of(&["<end>"], &["<end>", "High"], false), true),
+            (of(&["</t>"], &["<end>"], false), false),
+            (of(&["</t>"], &["High", "<end>"], false), false),
+            // With `\s*` behind it, it matches another stretch.
+            (of(&["</t>"], &["<end>", "High"], true), false),
+        ] {
+            assert_eq!(other == one, is_same);
         }
     }
 

@@ -169,12 +169,12 @@ impl Drafter<'_> {
             .calls
             .and_then(|calls| self.variants_of_calls(calls, draft));
         let ends = self.content_ends(draft);
-        let on_lines = self.findings.on_lines.iter();
-        let on_lines = on_lines.flat_map(|close| self.closes_on_line(close));
+        let signs = self.findings.behind_line_breaks.iter();
+        let signs = signs.flat_map(|close| self.closes_behind_line_break(close));
         let closes = self.between_fields(draft).into_iter();
         let content = FieldVariants {
             name: "content".to_owned(),
-            closes: closes.chain(on_lines).collect(),
+            closes: closes.chain(signs).collect(),
             also_closes: self.other_closes_of_content().into_iter().collect(),
             ..FieldVariants::default()
         };
@@ -234,16 +234,19 @@ impl Drafter<'_> {
         let closes = closes.chain(close_behind_bracket(calls));
         let closes = closes.chain(self.closes_behind_argument(calls));
         let closes = closes.chain(self.close_as_answers(calls));
-        // What closes calls itself is not to be exchanged for the end of the turn.
-        let ends = self
-            .text_ends()
-            .into_iter()
-            .filter(|_| calls.close.trim().is_empty());
-        let closes = closes.chain(ends.flat_map(|end| self.closes_on_line(&end)));
+        // What closes calls itself is not to be exchanged for the end of the turn, which closes those that are broken off.
+        let ends = self.text_ends();
+        let ends = ends.iter().filter_map(|end| self.ends_calls(end));
+        let (only, also): (Vec<Delimiter>, Vec<Delimiter>) =
+            ends.partition(|_| calls.close.trim().is_empty());
         let mut variants = FieldVariants {
             name: "tool_calls".to_owned(),
-            closes: closes.collect(),
-            also_closes: self.other_closes_of_calls(calls),
+            closes: closes.chain(only).collect(),
+            also_closes: self
+                .other_closes_of_calls(calls)
+                .into_iter()
+                .chain(also)
+                .collect(),
             ..FieldVariants::default()
         };
         // What opens such a call finds its name as well, which nothing else does.
@@ -292,6 +295,9 @@ impl Drafter<'_> {
             ends.extend(own.map(|close| close.trim().to_owned()));
             markers::dedup(&mut ends);
         }
+        let known = content.map_or(&[][..], |content| &content.close.alternatives);
+        let known: Vec<String> = known.iter().map(Delimiter::expression).collect();
+        ends.retain(|end| known.contains(&ignoring_space(end)));
         // Where `== Stop` ends turns and a call takes the `==` along, `Stop` is left: a word that answers have, too.
         let all = ends.clone();
         let is_rest = |end: &str| {
@@ -299,28 +305,35 @@ impl Drafter<'_> {
             markers::reads_like_prose(end) && others.any(|other| other.ends_with(end))
         };
         ends.retain(|end| !is_rest(end));
-        let known = content.map_or(&[][..], |content| &content.close.alternatives);
-        let known: Vec<String> = known.iter().map(Delimiter::expression).collect();
         let ways = ends.into_iter().map(|end| {
-            let on_lines = self.closes_on_line(&end);
-            [Delimiter::IgnoringSpace(end)]
-                .into_iter()
-                .chain(on_lines)
-                .collect()
+            let others = self.closes_behind_line_break(&end);
+            let own = Delimiter::IgnoringSpace(end);
+            [own].into_iter().chain(others).collect()
         });
-        let ways = ways.filter(|ways: &Vec<Delimiter>| known.contains(&ways[0].expression()));
         ways.collect()
     }
 
-    /// Other ways of closing a text or a turn with what always has a line of its own: behind a line break, or behind what took that along.
-    fn closes_on_line(&self, close: &str) -> Vec<Delimiter> {
-        let mut known = self.findings.on_lines.iter();
-        if !known.any(|known| known == close) {
+    /// Other ways of closing a text or a turn with a sign that has a line break before it: there, at the start of the turn, or where
+    /// something else has taken the line break along.
+    fn closes_behind_line_break(&self, sign: &str) -> Vec<Delimiter> {
+        if !self.stands_behind_line_break(sign) {
             return Vec::new();
         }
-        let places = ["\\n", "(?:\\A|\\n|(?<=\\n))"];
-        let ways = places.map(|place| format!("{place}\\s*{}\\s*", ignoring_space(close)));
+        let places = ["(?:\\A|\\n)", "(?:\\A|\\n|(?<=\\n))"];
+        let ways = places.map(|place| format!("{place}\\s*{}\\s*", ignoring_space(sign)));
         ways.map(Delimiter::Expression).to_vec()
+    }
+
+    /// Another way of ending calls with a sign that has a line break before it: there, or behind a bracket, which ends one.
+    fn ends_calls(&self, sign: &str) -> Option<Delimiter> {
+        let end = format!("(?:\\n|(?<=[}}\\])]))\\s*{}\\s*", ignoring_space(sign));
+        self.stands_behind_line_break(sign)
+            .then_some(Delimiter::Expression(end))
+    }
+
+    fn stands_behind_line_break(&self, sign: &str) -> bool {
+        let mut signs = self.findings.behind_line_breaks.iter();
+        signs.any(|known| known == sign)
     }
 
     /// What closes content in a draft and stands behind what closes another field, there and nowhere else.
@@ -498,12 +511,10 @@ fn call_heads(calls: &CallParts<'_>, own: &Delimiter) -> Vec<String> {
                 heads.push(format!("{section}{with_lead}"));
             }
         }
-        // In `tools.read(…)` without a section, an answer speaks of code: a call stands behind what opens the section, or behind a call.
-        let close = calls.close.trim();
-        if calls.several && !close.is_empty() && !calls.close.has_slots() {
-            let (section, close) = (ignoring_space(section), ignoring_space(close));
-            heads.push(format!("(?:{section}\\s*|(?<={close}\\s*)){expression}"));
-        }
+        // In `tools.read(…)` where no section has been opened, an answer speaks of code. That is looked up last, since it goes back
+        // through the whole text.
+        let section = ignoring_space(section);
+        heads.push(format!("(?:{section}\\s*)?{expression}(?<={section}.*?)"));
     }
     // Models leave out what stands before each name.
     if let Some(prefix) = calls.name_prefix() {
@@ -655,7 +666,7 @@ mod tests {
         }
     }
 
-    fn on_line(expression: &str) -> Delimiter {
+    fn behind(expression: &str) -> Delimiter {
         Delimiter::Expression(expression.to_owned())
     }
 
@@ -871,38 +882,30 @@ mod tests {
     }
 
     #[test]
-    fn a_call_without_a_marker_may_have_to_stand_behind_its_section_or_another_call() {
-        for (call, separator, expected) in [
-            (
-                "tools.NAME(ARGUMENTS)",
-                "\n",
-                Some(r"(?:<code>\s*|(?<=\)\s*))tools\.(?P<name>[^(]+)\("),
-            ),
-            // With nothing that closes a call, another one could begin anywhere.
-            ("tools.NAMEARGUMENTS", "\n", None),
-        ] {
-            let findings = invented::with_calls(["<code>", call, separator, "</code>"]);
-            let calls = findings.call_parts().expect("there are calls");
-            let own = Delimiter::Expression(r"tools\.(?P<name>[^(]+)\(".to_owned());
-            let heads = call_heads(&calls, &own);
-            let found = heads.iter().find(|head| head.contains("(?<="));
-            assert_eq!(found.map(String::as_str), expected, "{call}");
-        }
+    fn a_call_may_have_to_stand_behind_what_opens_its_section() {
+        let findings = invented::with_calls(["<code>", "tools.NAME(ARGUMENTS)", "\n", "</code>"]);
+        let calls = findings.call_parts().expect("there are calls");
+        let own = Delimiter::Expression(r"tools\.(?P<name>[^(]+)\(".to_owned());
+        let expected = r"(?:<code>\s*)?tools\.(?P<name>[^(]+)\((?<=<code>.*?)";
+        assert!(call_heads(&calls, &own).iter().any(|head| head == expected));
     }
 
     #[test]
-    fn what_has_a_line_of_its_own_may_close_there() {
+    fn a_sign_with_a_line_break_before_it_may_close_there() {
         let mut findings = invented::findings([""; 2], ["", "=="], [""; 4]);
         findings.turn.ends = vec!["==".to_owned(), "<end>".to_owned()];
-        findings.on_lines = vec!["==".to_owned()];
+        findings.behind_line_breaks = vec!["==".to_owned()];
         let mut draft = draft(vec![], vec![spaced("=="), spaced("<end>")]);
         draft.fields.remove(0);
         let variants = asked(&findings, &[], |drafter| drafter.variants(&draft));
         for (closes, expected) in [
             (vec![spaced("=="), spaced("<end>")], true),
-            (vec![on_line(r"\n\s*==\s*"), spaced("<end>")], true),
+            (vec![behind(r"(?:\A|\n)\s*==\s*"), spaced("<end>")], true),
             (
-                vec![on_line(r"\n\s*==\s*"), on_line(r"\n\s*<end>\s*")],
+                vec![
+                    behind(r"(?:\A|\n)\s*==\s*"),
+                    behind(r"(?:\A|\n)\s*<end>\s*"),
+                ],
                 false,
             ),
             (vec![spaced("<end>")], false),

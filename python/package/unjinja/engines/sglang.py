@@ -9,7 +9,6 @@ closes. Templates that a tokenizer has are read as they were, as are those that 
 from __future__ import annotations
 
 import contextvars
-import os.path
 from typing import Any
 
 from sglang.srt.environ import envs
@@ -110,8 +109,8 @@ class ToolDetector(theirs.ResponseTemplateToolDetector):
         self._adapter = self._new_adapter()
         self._completion: Completion | None = None
         self._text, self._written = "", 0
-        # What the reader holds back of the prompt, as long as it may come out as text.
-        self._of_prompt = ""
+        # What the reader holds back of the prompt, as long as it may come out as text, and how much of that has.
+        self._of_prompt, self._begun = "", ""
         # The calls that are passed on, by their place among all that the model writes.
         self._indices: dict[int, int] = {}
 
@@ -186,10 +185,16 @@ class ToolDetector(theirs.ResponseTemplateToolDetector):
     def _without_prompt(self, delta: dict[str, Any]) -> str:
         """The text of a delta, without what the prompt ends with: `<think>` may begin a call, and is text when none follows."""
         text = delta.get("content") or ""
-        known = len(os.path.commonprefix([text, self._of_prompt]))
-        is_over = known < len(text) or "tool_calls" in delta
-        self._of_prompt = "" if is_over else self._of_prompt[known:]
-        return text[known:]
+        if "tool_calls" in delta:
+            # It belonged to the call.
+            self._of_prompt = self._begun = ""
+            return text
+        text, expected = self._begun + text, self._of_prompt
+        if len(text) < len(expected) and expected.startswith(text):
+            self._begun = text
+            return ""
+        self._of_prompt = self._begun = ""
+        return text.removeprefix(expected)
 
     def _begin(self, at: int, name: str) -> None:
         known = {tool.function.name for tool in self._tools or ()}
@@ -254,7 +259,9 @@ class ToolDetector(theirs.ResponseTemplateToolDetector):
 def _held_back(template: dict[str, Any], prefix: str) -> str:
     """What is text of a prompt only if nothing follows."""
     _, last = ResponseParser(template, prefix, on_malformed="event", body_aware_close=True).finalize()
-    return "".join(event["text"] for event in last if event["type"] == "region_chunk" and event["field"] == "content")
+    held = "".join(event["text"] for event in last if event["type"] == "region_chunk" and event["field"] == "content")
+    # Completions leave out the white space before a text.
+    return held.lstrip()
 
 
 def _regions(format: Served, prefix: str, text: str) -> list[int]:
