@@ -917,6 +917,26 @@ mod tests {
     }
 
     #[test]
+    fn a_turn_that_ends_behind_a_line_break_ends_calls_there_or_behind_a_bracket() {
+        let end = behind(r"(?:\n|(?<=[}\])]))\s*==\s*");
+        // What closes a call stays, and the end of the turn may be put in; where nothing does, they may be exchanged.
+        for (call, is_exchanged) in [
+            ("NAMEARGUMENTS", true),
+            ("<call>NAMEARGUMENTS</call>", false),
+        ] {
+            let mut findings = invented::with_calls(["", call, "", ""]);
+            findings.turn.ends = vec!["==".to_owned()];
+            findings.behind_line_breaks = vec!["==".to_owned()];
+            let mut draft = draft(vec![spaced("==")], vec![spaced("==")]);
+            draft.fields[0].open.alternatives = vec![exact("<call>")];
+            let variants = asked(&findings, &[], |drafter| drafter.variants(&draft));
+            let exchanged = variants.of("tool_calls", false).contains(&end);
+            let put_in = variants.also_closes("tool_calls").contains(&end);
+            assert_eq!((exchanged, put_in), (is_exchanged, !is_exchanged), "{call}");
+        }
+    }
+
+    #[test]
     fn of_two_ends_a_word_that_another_ends_with_may_go() {
         let mut findings = invented::with_calls([""; 4]);
         findings.turn.ends = ["== Stop", "Stop", "<end>"].map(str::to_owned).to_vec();
