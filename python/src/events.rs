@@ -52,7 +52,8 @@ pub(crate) struct EventsWriter {
 /// Dicts of events without what is new in each: to copy one takes half as long as to make one.
 struct KnownEvents {
     open: PyOnceLock<Py<PyDict>>,
-    chunk: PyOnceLock<Py<PyDict>>,
+    /// Those that are not dirty, and those that are.
+    chunks: [PyOnceLock<Py<PyDict>>; 2],
     close: PyOnceLock<Py<PyDict>>,
 }
 
@@ -175,7 +176,7 @@ impl EventsWriter {
         };
         let known = match kind {
             EventKind::Open => &known.open,
-            EventKind::Chunk { .. } => &known.chunk,
+            EventKind::Chunk { dirty } => &known.chunks[usize::from(dirty)],
             EventKind::Close => &known.close,
         };
         let known = known.get_or_try_init(py, || kind.dict(py, field).map(Bound::unbind))?;
@@ -283,7 +284,7 @@ impl KnownEvents {
     const fn new() -> KnownEvents {
         KnownEvents {
             open: PyOnceLock::new(),
-            chunk: PyOnceLock::new(),
+            chunks: [const { PyOnceLock::new() }; 2],
             close: PyOnceLock::new(),
         }
     }

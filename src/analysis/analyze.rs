@@ -186,7 +186,7 @@ fn call_shape(
         }
         let tools = probe_tools(prober);
         // Last, since instructions may describe what no model writes.
-        let hinted = hints::calls(prober, tools, &template.jinja, &template.special_tokens);
+        let hinted = hints::calls(prober, &tools, &template.jinja, &template.special_tokens);
         return (hinted, None);
     };
     let renderings = CallRenderings::render(prober, surroundings.headers, call);

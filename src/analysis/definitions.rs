@@ -99,19 +99,18 @@ pub(super) fn tool_text(
     (text, script): (&str, &LabeledConversation),
     (mode, is_prompt): (ThinkingMode, bool),
 ) -> Option<(usize, usize)> {
-    let offered = prober.tools().to_vec();
     let (mut start, mut end) = (text.len(), 0);
     // What differs with other tools is theirs. Each set differs in other places, so all of them together show the
     // whole.
     for tools in words.other_tools() {
-        prober.offer(tools);
-        let other = prober.conversation(script.messages.clone(), mode, is_prompt);
+        let other = prober.offering(&tools, |prober| {
+            prober.conversation(script.messages.clone(), mode, is_prompt)
+        });
         if let Ok(other) = other {
             start = start.min(same_start(text, &other));
             end = end.max(text.len() - same_end(text, &other));
         }
     }
-    prober.offer(offered.clone());
     // Words of probes begin alike.
     let word = text[..end].find(words.names[0].as_str())?;
     let start = start.min(word);
@@ -123,7 +122,7 @@ pub(super) fn tool_text(
     };
     let end = end + cut.unwrap_or(rest.len());
     // `{"type": "object", ...}` begins alike for all tools: what is cut amid a value is taken whole.
-    let (start, end) = widened(text, (start, end), &offered);
+    let (start, end) = widened(text, (start, end), prober.tools());
     (start < end).then_some((start, end))
 }
 

@@ -49,7 +49,7 @@ pub(super) fn find(
                 places.extend(prober.at(time, |prober| usual.changed(prober)));
             }
         }
-        for count in 0..=tools.len().min(2) {
+        for count in 0..=tools.len() {
             places.extend(prober.offering(&tools[..count], |prober| usual.changed(prober)));
         }
         all.push(with_slots(header, places));

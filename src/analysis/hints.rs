@@ -64,15 +64,14 @@ fn pairs(text: &str) -> Vec<(&str, &str)> {
 /// Calls as instructions show them, or as the names of special tokens suggest.
 pub(crate) fn calls(
     prober: &mut TurnProber<'_>,
-    tools: Vec<Value>,
+    tools: &[Value],
     source: &str,
     special_tokens: &[String],
 ) -> Option<CallShape> {
-    prober.offer(tools);
-    let prompt = prober
-        .prompt(PrecedingMessages::Question, ThinkingMode::Unset)
-        .ok();
-    prober.offer(Vec::new());
+    let prompt = prober.offering(tools, |prober| {
+        prober.prompt(PrecedingMessages::Question, ThinkingMode::Unset)
+    });
+    let prompt = prompt.ok();
     let instructions = prompt.as_ref().map_or("", |turn| turn.text());
     if let Some((open, close)) = pairs(instructions)
         .into_iter()
@@ -300,7 +299,7 @@ mod tests {
             let tokens: Vec<String> = tokens.iter().map(|token| (*token).to_owned()).collect();
             let shape = asked(&ChatTemplate::from_jinja(jinja.as_str()), |prober| {
                 let tools = probe_tools(prober);
-                calls(prober, tools, "", &tokens)
+                calls(prober, &tools, "", &tokens)
             });
             let shape = shape.map_or_else(String::new, |shape| shape.node.to_string());
             assert_eq!(shape, expected, "{instructions} {tokens:?}");

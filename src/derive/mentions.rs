@@ -568,9 +568,9 @@ mod tests {
             ),
             // Words stand for markers.
             (
-                ["", "starttoolcallOBJECTendtoolcall", "", ""],
-                "starttoolcall{\"name\": <a tool>}endtoolcall",
-                Some("starttoolcall{\"name\": <a tool>}endtoolcall"),
+                ["", "callbeginsOBJECTcallends", "", ""],
+                "callbegins{\"name\": <a tool>}callends",
+                Some("callbegins{\"name\": <a tool>}callends"),
             ),
             // Nothing tells it from a call.
             (call, "<call>{\"name\": \"tool\"}</call>", None),

@@ -23,6 +23,8 @@ from unjinja.engines import served  # noqa: E402
 
 load_plugins()
 
+from unjinja.engines.sglang import ToolDetector  # noqa: E402
+
 NAME = "response_template"
 
 
@@ -213,6 +215,25 @@ def test_what_can_not_be_held_is_refused_as_sglang_does():
     # It is the tokenizer's own now, and unjinja leaves it alone.
     with pytest.raises(ValueError, match="cannot enforce"):
         calls_of(tok).get_structure_constraint("auto", parallel_tool_calls=False)
+
+
+@pytest.mark.parametrize(
+    "deltas, expected",
+    [
+        (["<think>\n", "Hi"], ["", "Hi"]),
+        (["<thi", "nk>\nHi"], ["", "Hi"]),
+        # The model's own text may begin alike.
+        (["<th", "e end>"], ["", "<the end>"]),
+        (["<b>", "<think>\n"], ["<b>", "<think>\n"]),
+        # What has been held back belonged to a call.
+        ([None, "<think>\nHi"], ["", "<think>\nHi"]),
+    ],
+)
+def test_of_a_text_that_begins_as_the_prompt_ends_the_rest_is_the_models(deltas, expected):
+    detector = ToolDetector.__new__(ToolDetector)
+    detector._of_prompt, detector._begun = "<think>\n", ""
+    deltas = [{"tool_calls": []} if text is None else {"content": text} for text in deltas]
+    assert [detector._without_prompt(delta) for delta in deltas] == expected
 
 
 # ---- recorded round trips of many models
