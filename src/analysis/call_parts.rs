@@ -139,7 +139,7 @@ impl<'a> CallParts<'a> {
 
     /// Whether a call is JSON, which ends with a bracket, and what closes it is none.
     pub(crate) fn closes_behind_bracket(&self, close: &str) -> bool {
-        self.dialect().is_some() && close.starts_with(|c| !"{}[]()\"',".contains(c))
+        self.dialect().is_some() && close.starts_with(|c| !"}])\"',".contains(c))
     }
 
     /// Whether a call has arguments that are closed by markers, one by one, and is closed by another.
@@ -526,6 +526,7 @@ mod tests {
         for (each, behind_bracket, behind_argument) in [
             ("<do>{{ f | tojson }}</do>".to_owned(), true, false),
             ("<do>{{ f | tojson }}#".to_owned(), true, false),
+            ("[do]{{ f | tojson }}[/do]".to_owned(), true, false),
             ("<do>{{ f | tojson }}}</do>".to_owned(), false, false),
             ("<do>{{ f | tojson }},".to_owned(), false, false),
             (tagged("<arg {{ k }}>{{ v }}</arg>", "</do>"), false, true),

@@ -94,6 +94,10 @@ pub(super) fn all(findings: &Findings, marked: &Findings, samples: &[Sample]) ->
         }
         all.extend(in_value(findings, samples, marker));
     }
+    // A value may hold what ends turns, as code about chat templates does.
+    let ends = marked.turn.ends.iter().map(|end| unmarked(end.trim()));
+    let ends = ends.filter(|end| unlikely_in_prose(end) && !markers.contains(end));
+    all.extend(ends.filter_map(|end| in_value(findings, samples, &end)));
     // A thought tries out calls as a whole, `<call>{…}</call>`, and speaks of more than their first marker.
     if let (Some(sample), Some(call)) = (thought, whole_call(findings, samples)) {
         let sentence = format!("I could write this:\n{call}\nBut no, the answer is plain.");
@@ -214,11 +218,13 @@ fn in_value(findings: &Findings, samples: &[Sample], marker: &str) -> Option<Men
         }
         None => !is_json,
     };
-    // What closes calls closes them there, too, unless it does so only behind a bracket of JSON or an argument that has ended. If it
-    // is several markers, those behind the first are no more than texts.
-    let first = markers::split_close(&calls.close).0.trim();
-    let is_told = calls.closes_behind_bracket(first) || calls.closes_behind_argument();
-    let closes = closes || (first.contains(marker) && !is_told);
+    // What closes calls or ends turns does so there, too, unless it does so only behind a bracket of JSON or an argument that has
+    // ended. If several markers close calls, those behind the first are no more than texts.
+    let first = markers::split_close(&calls.close).0;
+    let ends = findings.turn.ends.iter().map(String::as_str);
+    let is_told = |text: &str| calls.closes_behind_bracket(text) || calls.closes_behind_argument();
+    let mut around = [first].into_iter().chain(ends).map(str::trim);
+    let closes = closes || around.any(|text| text.contains(marker) && !is_told(text));
     // JSON escapes these signs, so the marker would not stand there as it is.
     let is_escaped = is_json && marker.contains(['"', '\\', '\'']);
     if closes || is_escaped {
@@ -335,9 +341,10 @@ fn around_calls(calls: &CallParts<'_>) -> Vec<String> {
         texts.push(filled(arguments.close()));
     }
     let parts = texts.iter().flat_map(|text| mention_texts(text));
-    // All that opens a call may be named at once, as `<tool>read_tide<args>`.
+    // All that opens a call may be named at once, as `<tool>read_tide<args>` or `<call>read_tide:0`.
     let whole = filled(&calls.open).trim().to_owned();
-    let whole = (markers::markers(&whole).count() > 1).then_some(whole);
+    let first = markers::markers(&whole).next();
+    let whole = first.filter(|first| *first != whole).map(|_| whole.clone());
     // So may what opens a list of them, as `<calls>[`.
     let list = [calls.section_open.trim(), calls.open.trim()];
     let list = list
@@ -454,6 +461,10 @@ mod tests {
                 invented::with_calls(["", "<do>NAME<with>ARGUMENTS</do>", "", ""]),
                 vec!["<do>", "<with>", "</do>", "<do>read_tide<with>"],
             ),
+            (
+                invented::with_calls(["", "<do>NAME\nARGUMENTS</do>", "", ""]),
+                vec!["<do>", "</do>", "<do>read_tide"],
+            ),
             // So may what opens a list of them.
             (
                 invented::with_calls(["<calls>", "LIST", "", "</calls>"]),
@@ -482,6 +493,7 @@ mod tests {
         let bracket = ["", "<call>NAMEARGUMENTS}</call>", "", ""];
         let tagged = ["", "<call=NAME>«<arg=KEY>RAW</arg>»</call>", "", ""];
         let quoted = ["", "NAME(«KEY=QUOTED·, »)", "", ""];
+        let lines = ["", "<call=NAME>«KEY: RAW\n»</call>", "", ""];
         let open = ["", "<call=NAME>«<arg=KEY>RAW»</call>", "", ""];
         for (format, written, marker, expected) in [
             (json, TIDE, "<t>", Some(r"First line\n<t>\nlast line")),
@@ -495,6 +507,8 @@ mod tests {
             // Behind a bracket of its own, no other tells it from a real one.
             (bracket, TIDE, "}</call>", None),
             (json, TIDE, "<next>", Some(r"First line\n<next>\nlast line")),
+            // So does what ends the turn.
+            (json, TIDE, "<end>", Some(r"First line\n<end>\nlast line")),
             // It would be escaped.
             (json, TIDE, r#"<t="a">"#, None),
             (
@@ -518,6 +532,14 @@ mod tests {
                 "</call>",
                 Some("First line\n</call>\nlast line"),
             ),
+            (
+                tagged,
+                "<arg=harbour>Brest</arg>",
+                "<end>",
+                Some("First line\n<end>\nlast line"),
+            ),
+            // Nothing stands before what closes a line.
+            (lines, "harbour: Brest\n", "<end>", None),
             (quoted, "harbour='Brest'", "<t>", None),
             // What may follow such a value ends it.
             (open, "<arg=harbour>Brest", "<t>", None),
@@ -529,6 +551,18 @@ mod tests {
             let expected = expected.map(|value| written.replace("Brest", value));
             assert_eq!(found, expected, "{marker} in {written}");
         }
+    }
+
+    #[test]
+    fn a_value_speaks_of_what_ends_the_turn_and_an_answer_does_not() {
+        let findings = invented::with_calls(["", "<call>NAMEARGUMENTS</call>", "", ""]);
+        let call = invented::sample(TIDE, AssistantTurn::calls([tide_call()]));
+        let answer = AssistantTurn::default().with_content(ANSWER);
+        let answer = invented::sample(&format!("{ANSWER}<end>"), answer);
+        let all = all(&findings, &findings, &[call, answer]);
+        let ends = all.iter().filter(|mention| mention.marker == "<end>");
+        let manners: Vec<&str> = ends.map(|mention| mention.manner).collect();
+        assert_eq!(manners, ["on a line of a value"]);
     }
 
     #[test]

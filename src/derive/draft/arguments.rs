@@ -360,13 +360,13 @@ fn closed_value(tagged: &SingleArguments<'_>, key: &str, between: &str, behind: 
             let wrapped = optional(wrapped);
             format!("(?P<value>{within}|.*?){wrapped}{close}{ahead}")
         }
-        // Models leave out what closes the last value.
-        None if may_lack_closer(tagged) => {
-            format!("(?P<value>.*?)(?:{close}{ahead}|\\s*\\Z)")
-        }
         wrapping => {
             let end = wrapping.map(|(_, end)| optional(end)).unwrap_or_default();
-            format!("(?P<value>.*?){end}{close}{ahead}")
+            // Models leave out what closes the last value.
+            match may_lack_closer(tagged) {
+                true => format!("(?P<value>.*?)(?:{end}{close}{ahead}|\\s*\\Z)"),
+                false => format!("(?P<value>.*?){end}{close}{ahead}"),
+            }
         }
     }
 }
@@ -375,7 +375,8 @@ fn closed_value(tagged: &SingleArguments<'_>, key: &str, between: &str, behind: 
 /// of it does not depend on these.
 fn may_lack_closer(tagged: &SingleArguments<'_>) -> bool {
     let is_clear = unlikely_in_prose(tagged.close()) && !tagged.close_names_key();
-    let is_plain = tagged.wrapping().is_none() && tagged.nested_quotes().is_none();
+    let is_space = |(open, close): (&str, &str)| [open, close].concat().trim().is_empty();
+    let is_plain = tagged.wrapping().is_none_or(is_space) && tagged.nested_quotes().is_none();
     is_clear && is_plain && begins_unambiguously(tagged.open())
 }
 

@@ -13,7 +13,7 @@ use super::call_texts::{
 use super::drafter::{Drafter, push_markers};
 
 /// The place behind JSON that has ended, which no place within one of its strings is but by chance.
-const BEHIND_BRACKET: &str = "(?<=[}\\]])\\s*";
+pub(super) const BEHIND_BRACKET: &str = "(?<=[}\\]])\\s*";
 
 impl Drafter<'_> {
     /// What closes a call.
@@ -95,7 +95,16 @@ impl Drafter<'_> {
         let ends: Vec<String> = ends.map(|end| format!("{end}\\s*")).chain([open]).collect();
         let ends = ends.join("|");
         let close = ignoring_space(&close);
+        let turn_ends = self
+            .turn_ends()
+            .into_iter()
+            .filter(|end| unlikely_in_prose(end));
+        let turn_ends: Vec<String> = turn_ends.map(|end| ignoring_space(&end)).collect();
         let mut closes = vec![format!("(?<={ends}){close}\\s*")];
+        if !turn_ends.is_empty() {
+            let any = any_of([close.clone()].into_iter().chain(turn_ends));
+            closes.push(format!("(?<={ends}){any}\\s*"));
+        }
         // Behind a blank, a line break or a quote, `</call>` is only spoken of.
         let between = arguments.first_between().trim();
         let value = markers::markers(between)
@@ -109,18 +118,21 @@ impl Drafter<'_> {
         closes.into_iter().map(Delimiter::Expression).collect()
     }
 
-    /// What closes a call of JSON behind its last bracket where what ends an answer may do so as well: both are the last
-    /// that a model writes.
-    pub(super) fn close_as_answers(&self, calls: &CallParts<'_>) -> Option<Delimiter> {
-        let close = calls.close.trim();
-        let is_last = calls.section_close.trim().is_empty() && calls.separator.trim().is_empty();
-        let content = &self.findings.content.close;
-        let others = content.iter().map(|end| end.trim());
-        let others = others.filter(|end| unlikely_in_prose(end) && *end != close);
-        let others: Vec<String> = others.map(ignoring_space).collect();
+    /// What closes a call of JSON behind its last bracket where what ends an answer or the turn may do so as well.
+    pub(super) fn close_or_end(&self, calls: &CallParts<'_>) -> Option<Delimiter> {
+        let close = match calls.close.trim() {
+            "" => calls.section_close.trim(),
+            close => close,
+        };
+        let ends = self.findings.content.close.iter();
+        let ends = ends.map(|end| end.trim().to_owned());
+        let ends = ends.chain(self.turn_ends());
+        let ends = ends.filter(|end| unlikely_in_prose(end) && *end != close);
+        let mut ends: Vec<String> = ends.map(|end| ignoring_space(&end)).collect();
+        markers::dedup(&mut ends);
         let is_told = unlikely_in_prose(close) && calls.closes_behind_bracket(close);
-        (is_told && is_last && !others.is_empty()).then(|| {
-            let any = any_of([ignoring_space(close)].into_iter().chain(others));
+        (is_told && !ends.is_empty()).then(|| {
+            let any = any_of([ignoring_space(close)].into_iter().chain(ends));
             Delimiter::Expression(format!("{BEHIND_BRACKET}{any}\\s*"))
         })
     }
@@ -194,7 +206,9 @@ impl Drafter<'_> {
             section => format!("{own}\\s*{}", ignoring_space(section)),
         };
         // Strings of JSON hold no such thing but by chance, and nothing has to be looked for ahead.
-        if calls.closes_behind_bracket(close) {
+        let first = if close.is_empty() { section } else { close };
+        if calls.closes_behind_bracket(first) {
+            let both = both.trim_start_matches("\\s*");
             return Some(format!("{BEHIND_BRACKET}{both}\\s*"));
         }
         // `)]` may stand in a text; with `</calls>` behind it, it ends the calls.
@@ -256,9 +270,9 @@ impl Drafter<'_> {
         match (json, close) {
             (Some(_), _) => places.push(behind_json),
             (None, "") => {
-                places.push(format!("(?<! ){ahead}"));
-                // Nor does JSON end within one of its texts.
+                // JSON does not end within one of its texts.
                 places.extend(calls.dialect().map(|_| behind_json));
+                places.push(format!("(?<! ){ahead}"));
             }
             (None, _) => places.push(format!("(?<!{SPOKEN}){ahead}")),
         }
@@ -301,7 +315,7 @@ impl Drafter<'_> {
         let mut head = self.slots_pattern(&calls.open, false);
         match calls.keys() {
             Some(keys) => head.push_str(&json_call_start(calls, &keys)),
-            None if calls.dialect().is_some() && !close.is_empty() => head.push_str("\\{"),
+            None if calls.dialect().is_some() => head.push_str("\\{"),
             None => head.extend(python_argument(calls)),
         }
         // Where each call is a line of its own, so is the next.
@@ -413,6 +427,12 @@ mod tests {
             (
                 ["<calls>", PYTHON, "\n", "</calls>"],
                 r#"<end>\s*|(?<=\))\s*</calls>\s*|(?<=\))(?=\s*[^\s("')\]}>]+\(\s*(?:\)|[^\s=(),"']+\s*=))|(?<=\))\s*(?=<calls>)|(?<![ `"'(])(?=<calls>)"#
+                    .to_owned(),
+            ),
+            // So it does behind JSON, and the name of the next call, with its JSON.
+            (
+                ["<calls>", "NAME\nARGUMENTS", "\n", "</calls>"],
+                r#"<end>\s*|(?<=[}\]])\s*</calls>\s*|(?<=[}\])])(?=\s*[^\s{<"'()\]},>]+\s*\{)|(?<=[}\]])\s*(?=<calls>)|(?<! )(?=<calls>)"#
                     .to_owned(),
             ),
             // A sign behind the bracket of JSON needs nothing behind it.
@@ -550,18 +570,25 @@ mod tests {
         for (call, expected) in [
             (
                 "<call=NAME>«<arg=KEY>RAW</arg>»</call>",
-                vec![r"(?<=</arg>\s*|<call=[^\s<]*\s*)</call>\s*"],
+                vec![
+                    r"(?<=</arg>\s*|<call=[^\s<]*\s*)</call>\s*",
+                    r"(?<=</arg>\s*|<call=[^\s<]*\s*)(?:</call>|<end>)\s*",
+                ],
             ),
             // What opens it has a tag in it.
             (
                 "<call><name>NAME</name>«<arg=KEY>RAW</arg>»</call>",
-                vec![r"(?<=</arg>\s*|<call><name>\s*[^\s<]+\s*</name>\s*)</call>\s*"],
+                vec![
+                    r"(?<=</arg>\s*|<call><name>\s*[^\s<]+\s*</name>\s*)</call>\s*",
+                    r"(?<=</arg>\s*|<call><name>\s*[^\s<]+\s*</name>\s*)(?:</call>|<end>)\s*",
+                ],
             ),
             // Where a marker opens a value, one that nothing closes is known by it.
             (
                 "<call>NAME«<k>KEY</k><v>RAW</v>»</call>",
                 vec![
                     r"(?<=</v>\s*|<call>[^\s<]*\s*)</call>\s*",
+                    r"(?<=</v>\s*|<call>[^\s<]*\s*)(?:</call>|<end>)\s*",
                     r#"(?<=</v>\s*|<call>[^\s<]*\s*|<v>[^<]*[^\s<`"'])</call>\s*"#,
                 ],
             ),
@@ -577,21 +604,22 @@ mod tests {
     }
 
     #[test]
-    fn a_call_that_is_the_last_may_end_as_answers_do() {
-        let last = ["", "<call>ARGUMENTS</call>", "", ""];
+    fn a_call_of_json_may_end_as_answers_and_turns_do() {
+        let alone = ["", "<call>ARGUMENTS</call>", "", ""];
         for (content, calls, expected) in [
             (
                 ["<say>", "</say>"],
-                last,
-                Some(r"(?<=[}\]])\s*(?:</call>|</say>)\s*"),
+                alone,
+                Some(r"(?<=[}\]])\s*(?:</call>|</say>|<end>)\s*"),
             ),
-            (["", ""], last, None),
-            // What closes all calls comes behind it.
+            (["", ""], alone, Some(r"(?<=[}\]])\s*(?:</call>|<end>)\s*")),
+            // What closes all calls is all that closes the last.
             (
-                ["<say>", "</say>"],
-                ["<calls>", "<call>ARGUMENTS</call>", "", "</calls>"],
-                None,
+                ["", ""],
+                ["<calls>", "NAME\nARGUMENTS", "\n", "</calls>"],
+                Some(r"(?<=[}\]])\s*(?:</calls>|<end>)\s*"),
             ),
+            (["", ""], ["", "<call>ARGUMENTS<end>", "", ""], None),
             // In a value, `</say>` may be meant.
             (
                 ["<say>", "</say>"],
@@ -601,7 +629,7 @@ mod tests {
         ] {
             let findings = invented::findings([""; 2], content, calls);
             let found = asked(&findings, &[], |drafter| {
-                drafter.close_as_answers(drafter.calls.expect("there are calls"))
+                drafter.close_or_end(drafter.calls.expect("there are calls"))
             });
             let found = found.map(|delimiter| delimiter.expression());
             assert_eq!(found.as_deref(), expected, "{content:?} {calls:?}");

@@ -214,6 +214,10 @@ impl Drafter<'_> {
                 }
                 char_between(before, &after)
             }
+            // Where nothing but its name tells a call, `["a"], "b": {…}` in JSON is none.
+            (true, Some(calls), _) if !opens_unambiguously(calls) => {
+                char_between(before, &["{", "<", "\"", "'", "(", ")", "]", "}", ","])
+            }
             // Of what follows a name nothing is known here: a brace or a tag most likely begins the arguments.
             (true, ..) => char_between(before, &["{", "<"]),
             // Only its name tells a call: it is no part of what stands before it, in quotes or in brackets.
@@ -329,6 +333,12 @@ mod tests {
                 ["", "call NAME\nARGUMENTS", "", ""],
                 &[],
                 r"call\s*(?P<name>[^\s{<]+)\s*",
+            ),
+            // Nothing but its name tells a call: in `["a"], "b": {…}` of JSON, none begins.
+            (
+                ["<calls>", "NAME\nARGUMENTS", "\n", "</calls>"],
+                &[],
+                r#"(?P<name>[^\s{<"'()\]},>]+)\s*"#,
             ),
             (
                 ["", "<call NAME>ARGUMENTS</call>", "", ""],

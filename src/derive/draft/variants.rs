@@ -9,7 +9,7 @@ use crate::markers::{self, is_slot, unlikely_in_prose};
 
 use super::arguments::{key_class, whole_key};
 use super::call_texts::{JSON_LIST_START, is_named_behind, split_last_marker};
-use super::closing::close_behind_bracket;
+use super::closing::{BEHIND_BRACKET, close_behind_bracket};
 use super::drafter::Drafter;
 use super::opening::{CLOSED_TAG, TAG_END};
 
@@ -233,10 +233,10 @@ impl Drafter<'_> {
         let closes = call_closes(calls).into_iter();
         let closes = closes.chain(close_behind_bracket(calls));
         let closes = closes.chain(self.closes_behind_argument(calls));
-        let closes = closes.chain(self.close_as_answers(calls));
+        let closes = closes.chain(self.close_or_end(calls));
         // What closes calls itself is not to be exchanged for the end of the turn, which closes those that are broken off.
         let ends = self.text_ends();
-        let ends = ends.iter().filter_map(|end| self.ends_calls(end));
+        let ends = ends.iter().filter_map(|end| self.ends_calls(calls, end));
         let (only, also): (Vec<Delimiter>, Vec<Delimiter>) =
             ends.partition(|_| calls.close.trim().is_empty());
         let mut variants = FieldVariants {
@@ -324,11 +324,16 @@ impl Drafter<'_> {
         ways.map(Delimiter::Expression).to_vec()
     }
 
-    /// Another way of ending calls with a sign that has a line break before it: there, or behind a bracket, which ends one.
-    fn ends_calls(&self, sign: &str) -> Option<Delimiter> {
-        let end = format!("(?:\\n|(?<=[}}\\])]))\\s*{}\\s*", ignoring_space(sign));
-        self.stands_behind_line_break(sign)
-            .then_some(Delimiter::Expression(end))
+    /// Another way of ending calls with what ends turns: where a line break stands before it, there or behind a bracket, which
+    /// ends a call; and behind the last bracket of JSON, whose strings may speak of it.
+    fn ends_calls(&self, calls: &CallParts<'_>, end: &str) -> Option<Delimiter> {
+        let place = match self.stands_behind_line_break(end) {
+            true => "(?:\\n|(?<=[}\\])]))\\s*",
+            false => BEHIND_BRACKET,
+        };
+        let is_told = self.stands_behind_line_break(end)
+            || (unlikely_in_prose(end) && calls.closes_behind_bracket(end));
+        is_told.then(|| Delimiter::Expression(format!("{place}{}\\s*", ignoring_space(end))))
     }
 
     fn stands_behind_line_break(&self, sign: &str) -> bool {
@@ -917,22 +922,32 @@ mod tests {
     }
 
     #[test]
-    fn a_turn_that_ends_behind_a_line_break_ends_calls_there_or_behind_a_bracket() {
-        let end = behind(r"(?:\n|(?<=[}\])]))\s*==\s*");
+    fn what_ends_turns_ends_calls_behind_a_line_break_or_a_bracket() {
+        let line = behind(r"(?:\n|(?<=[}\])]))\s*==\s*");
+        let bracket = behind(r"(?<=[}\]])\s*<end>\s*");
+        let tagged = "<call=NAME>«<arg=KEY>RAW</arg>»</call>";
         // What closes a call stays, and the end of the turn may be put in; where nothing does, they may be exchanged.
-        for (call, is_exchanged) in [
-            ("NAMEARGUMENTS", true),
-            ("<call>NAMEARGUMENTS</call>", false),
+        for (call, end, expected, is_exchanged, is_put_in) in [
+            ("NAMEARGUMENTS", "==", &line, true, false),
+            ("<call>NAMEARGUMENTS</call>", "==", &line, false, true),
+            ("NAMEARGUMENTS", "<end>", &bracket, true, false),
+            ("<call>NAMEARGUMENTS</call>", "<end>", &bracket, false, true),
+            // Only JSON ends with a bracket.
+            (tagged, "<end>", &bracket, false, false),
         ] {
             let mut findings = invented::with_calls(["", call, "", ""]);
-            findings.turn.ends = vec!["==".to_owned()];
+            findings.turn.ends = vec![end.to_owned()];
             findings.behind_line_breaks = vec!["==".to_owned()];
-            let mut draft = draft(vec![spaced("==")], vec![spaced("==")]);
+            let mut draft = draft(vec![spaced(end)], vec![spaced(end)]);
             draft.fields[0].open.alternatives = vec![exact("<call>")];
             let variants = asked(&findings, &[], |drafter| drafter.variants(&draft));
-            let exchanged = variants.of("tool_calls", false).contains(&end);
-            let put_in = variants.also_closes("tool_calls").contains(&end);
-            assert_eq!((exchanged, put_in), (is_exchanged, !is_exchanged), "{call}");
+            let exchanged = variants.of("tool_calls", false).contains(expected);
+            let put_in = variants.also_closes("tool_calls").contains(expected);
+            assert_eq!(
+                (exchanged, put_in),
+                (is_exchanged, is_put_in),
+                "{call} {end}"
+            );
         }
     }
 
