@@ -269,7 +269,7 @@ fn interrupted(place: &Folder, arguments: &str, partial: &str) -> bool {
 
 #[test]
 fn an_interrupted_survey_goes_on_and_is_the_same() {
-    let place = many(60);
+    let place = many(200);
     let whole = place.run("survey many -o whole.jsonl -q");
     assert_eq!(whole.code, Some(0), "{whole:?}");
     let command = "survey many -o again.jsonl -q --threads 1";

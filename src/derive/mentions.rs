@@ -95,8 +95,9 @@ pub(super) fn all(findings: &Findings, marked: &Findings, samples: &[Sample]) ->
         all.extend(in_value(findings, samples, marker));
     }
     // A value may hold what ends turns, as code about chat templates does.
-    let ends = marked.turn.ends.iter().map(|end| unmarked(end.trim()));
-    let ends = ends.filter(|end| unlikely_in_prose(end) && !markers.contains(end));
+    let ends = marked.turn.ends.iter().map(|end| end.trim());
+    let ends = ends.filter(|end| end.chars().count() > 1).map(unmarked);
+    let ends = ends.filter(|end| !markers.contains(end));
     all.extend(ends.filter_map(|end| in_value(findings, samples, &end)));
     // A thought tries out calls as a whole, `<call>{…}</call>`, and speaks of more than their first marker.
     if let (Some(sample), Some(call)) = (thought, whole_call(findings, samples)) {

@@ -95,10 +95,7 @@ impl Drafter<'_> {
         let ends: Vec<String> = ends.map(|end| format!("{end}\\s*")).chain([open]).collect();
         let ends = ends.join("|");
         let close = ignoring_space(&close);
-        let turn_ends = self
-            .turn_ends()
-            .into_iter()
-            .filter(|end| unlikely_in_prose(end));
+        let turn_ends = self.turn_ends().into_iter();
         let turn_ends: Vec<String> = turn_ends.map(|end| ignoring_space(&end)).collect();
         let mut closes = vec![format!("(?<={ends}){close}\\s*")];
         if !turn_ends.is_empty() {
@@ -126,8 +123,8 @@ impl Drafter<'_> {
         };
         let ends = self.findings.content.close.iter();
         let ends = ends.map(|end| end.trim().to_owned());
-        let ends = ends.chain(self.turn_ends());
-        let ends = ends.filter(|end| unlikely_in_prose(end) && *end != close);
+        let ends = ends.filter(|end| unlikely_in_prose(end));
+        let ends = ends.chain(self.turn_ends()).filter(|end| *end != close);
         let mut ends: Vec<String> = ends.map(|end| ignoring_space(&end)).collect();
         markers::dedup(&mut ends);
         let is_told = unlikely_in_prose(close) && calls.closes_behind_bracket(close);

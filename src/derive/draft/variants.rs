@@ -331,8 +331,7 @@ impl Drafter<'_> {
             true => "(?:\\n|(?<=[}\\])]))\\s*",
             false => BEHIND_BRACKET,
         };
-        let is_told = self.stands_behind_line_break(end)
-            || (unlikely_in_prose(end) && calls.closes_behind_bracket(end));
+        let is_told = self.stands_behind_line_break(end) || calls.closes_behind_bracket(end);
         is_told.then(|| Delimiter::Expression(format!("{place}{}\\s*", ignoring_space(end))))
     }
 
