@@ -72,36 +72,16 @@ impl Drafter<'_> {
             return Vec::new();
         }
         let close = markers::markers_or_whole(calls.close.trim()).join(" ");
-        let ends = arguments.closes.iter().filter(|end| !end.is_empty());
-        let ends = ends.map(|end| ignoring_space(end.trim()));
-        let (head, rest) = calls.open.split_at(calls.first_text().len());
-        // Of what opens a call, the beginning is enough where nothing in it looks like what closes one.
-        let sign = unmarked(&close).chars().next();
-        let is_plain = |sign: &char| {
-            let mut rest = rest.trim().chars();
-            !head.trim().is_empty() && !rest.any(|c| c == *sign || c.is_whitespace())
-        };
-        let open = match sign.filter(is_plain) {
-            // A name has no white space: between `<call>` and `</call>` none is called.
-            Some(sign) => {
-                let sign = exact(&sign.to_string());
-                format!("{}[^\\s{sign}]*\\s*", ignoring_space(head))
-            }
-            None => {
-                let open = self.slots_pattern(&calls.open, false);
-                format!("{}\\s*", open.trim_end_matches("\\s*"))
-            }
-        };
-        let ends: Vec<String> = ends.map(|end| format!("{end}\\s*")).chain([open]).collect();
-        let ends = ends.join("|");
-        let close = ignoring_space(&close);
-        let turn_ends = self.turn_ends().into_iter();
-        let turn_ends: Vec<String> = turn_ends.map(|end| ignoring_space(&end)).collect();
-        let mut closes = vec![format!("(?<={ends}){close}\\s*")];
-        if !turn_ends.is_empty() {
-            let any = any_of([close.clone()].into_iter().chain(turn_ends));
-            closes.push(format!("(?<={ends}){any}\\s*"));
-        }
+        let behind = self.behind_argument(calls, &arguments, &close);
+        let own = ignoring_space(&close);
+        let ends = self.turn_ends().into_iter();
+        let ends = ends.map(|end| ignoring_space(&end));
+        let either = any_of([own.clone()].into_iter().chain(ends));
+        let mut closes = vec![
+            format!("(?<={behind}){own}\\s*"),
+            format!("(?<={behind}){either}\\s*"),
+        ];
+        closes.dedup();
         // Behind a blank, a line break or a quote, `</call>` is only spoken of.
         let between = arguments.first_between().trim();
         let value = markers::markers(between)
@@ -110,9 +90,40 @@ impl Drafter<'_> {
         if let Some((value, sign)) = value.filter(|(value, _)| between.ends_with(value)) {
             let (value, sign) = (exact(value), exact(&sign.to_string()));
             let open = format!("{value}[^{sign}]*[^\\s{sign}`\"']");
-            closes.push(format!("(?<={ends}|{open}){close}\\s*"));
+            closes.push(format!("(?<={behind}|{open}){own}\\s*"));
         }
         closes.into_iter().map(Delimiter::Expression).collect()
+    }
+
+    /// What stands before the end of a call with arguments between markers: what closes one of these, or what opens the call.
+    fn behind_argument(
+        &self,
+        calls: &CallParts<'_>,
+        arguments: &SingleArguments<'_>,
+        close: &str,
+    ) -> String {
+        let (head, rest) = calls.open.split_at(calls.first_text().len());
+        // Of what opens a call, the beginning is enough where nothing in it looks like what closes one.
+        let sign = unmarked(close).chars().next();
+        let is_plain = |sign: &char| {
+            let mut rest = rest.trim().chars();
+            !head.trim().is_empty() && !rest.any(|c| c == *sign || c.is_whitespace())
+        };
+        let open = match sign.filter(is_plain) {
+            // A name has no white space: between `<call>` and `</call>` none is called.
+            Some(sign) => {
+                let sign = exact(&sign.to_string());
+                format!("{}[^\\s{sign}]*", ignoring_space(head))
+            }
+            None => {
+                let open = self.slots_pattern(&calls.open, false);
+                open.trim_end_matches("\\s*").to_owned()
+            }
+        };
+        let ends = arguments.closes.iter().filter(|end| !end.is_empty());
+        let ends = ends.map(|end| ignoring_space(end.trim()));
+        let all: Vec<String> = ends.chain([open]).map(|end| end + "\\s*").collect();
+        all.join("|")
     }
 
     /// What closes a call of JSON behind its last bracket where what ends an answer or the turn may do so as well.
