@@ -137,9 +137,14 @@ impl<'a> CallParts<'a> {
         }
     }
 
-    /// Whether a call is JSON, which ends with a bracket, and what closes it is none.
+    /// Whether a call is JSON that ends with a bracket, as all but a string does.
+    pub(crate) fn ends_with_bracket(&self) -> bool {
+        self.dialect().is_some() && !matches!(self.single_body(), Node::JsonString(..))
+    }
+
+    /// Whether it does, and what closes it is none.
     pub(crate) fn closes_behind_bracket(&self, close: &str) -> bool {
-        self.dialect().is_some() && close.starts_with(|c| !"}])\"',".contains(c))
+        self.ends_with_bracket() && close.starts_with(|c| !"}])\"',".contains(c))
     }
 
     /// Whether a call has arguments that are closed by markers, one by one, and is closed by another.

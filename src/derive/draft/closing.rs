@@ -135,7 +135,10 @@ impl Drafter<'_> {
         let ends = self.findings.content.close.iter();
         let ends = ends.map(|end| end.trim().to_owned());
         let ends = ends.filter(|end| unlikely_in_prose(end));
-        let ends = ends.chain(self.turn_ends()).filter(|end| *end != close);
+        // A sign such as `==` stands behind a bracket in code, too.
+        let turn_ends = self.text_ends().into_iter();
+        let turn_ends = turn_ends.filter(|end| !self.stands_behind_line_break(end));
+        let ends = ends.chain(turn_ends).filter(|end| *end != close);
         let mut ends: Vec<String> = ends.map(|end| ignoring_space(&end)).collect();
         markers::dedup(&mut ends);
         let is_told = unlikely_in_prose(close) && calls.closes_behind_bracket(close);
@@ -213,8 +216,14 @@ impl Drafter<'_> {
             _ if is_end && calls.closes_behind_bracket(close) => own,
             section => format!("{own}\\s*{}", ignoring_space(section)),
         };
-        // Strings of JSON hold no such thing but by chance, and nothing has to be looked for ahead.
-        let first = if close.is_empty() { section } else { close };
+        // Strings of JSON hold no such thing but by chance, and nothing has to be looked for ahead. A section may end with mere
+        // signs, which stand behind brackets in code, too.
+        let has_marker = markers::markers(section).next().is_some();
+        let first = if close.is_empty() && has_marker {
+            section
+        } else {
+            close
+        };
         if calls.closes_behind_bracket(first) {
             let both = both.trim_start_matches("\\s*");
             return Some(format!("{BEHIND_BRACKET}{both}\\s*"));
@@ -277,11 +286,9 @@ impl Drafter<'_> {
         let behind_json = format!("{BEHIND_BRACKET}{ahead}");
         match (json, close) {
             (Some(_), _) => places.push(behind_json),
-            (None, "") => {
-                // JSON does not end within one of its texts.
-                places.extend(calls.dialect().map(|_| behind_json));
-                places.push(format!("(?<! ){ahead}"));
-            }
+            // JSON does not end within one of its texts.
+            (None, "") if calls.ends_with_bracket() => places.push(behind_json),
+            (None, "") => places.push(format!("(?<! ){ahead}")),
             (None, _) => places.push(format!("(?<!{SPOKEN}){ahead}")),
         }
         // But calls may be indented, or a blank may be all that stands between them.
@@ -350,6 +357,10 @@ impl Drafter<'_> {
                 (false, _) if calls.dialect().is_some() => {
                     let separator = separator.trim_start_matches("\\s*");
                     format!("{behind}\\s*(?={separator}{head})")
+                }
+                // No string of JSON holds a line break as it is: only a call begins a line with its name.
+                _ if is_line && calls.keys().is_none() => {
+                    format!("{behind}(?=\\s*\\n\\s*{head})")
                 }
                 _ => format!("{behind}(?={separator}{head})"),
             },
@@ -440,7 +451,7 @@ mod tests {
             // So it does behind JSON, and the name of the next call, with its JSON.
             (
                 ["<calls>", "NAME\nARGUMENTS", "\n", "</calls>"],
-                r#"<end>\s*|(?<=[}\]])\s*</calls>\s*|(?<=[}\])])(?=\s*[^\s{<"'()\]},>]+\s*\{)|(?<=[}\]])\s*(?=<calls>)|(?<! )(?=<calls>)"#
+                r#"<end>\s*|(?<=[}\]])\s*</calls>\s*|(?<=[}\])])(?=\s*\n\s*[^\s{<"'()\]},>]+\s*\{)|(?<=[}\]])\s*(?=<calls>)"#
                     .to_owned(),
             ),
             // A sign behind the bracket of JSON needs nothing behind it.

@@ -237,8 +237,9 @@ impl Drafter<'_> {
         // What closes calls itself is not to be exchanged for the end of the turn, which closes those that are broken off.
         let ends = self.text_ends();
         let ends = ends.iter().filter_map(|end| self.ends_calls(calls, end));
+        let is_closed = [&*calls.close, &*calls.section_close].concat();
         let (only, also): (Vec<Delimiter>, Vec<Delimiter>) =
-            ends.partition(|_| calls.close.trim().is_empty());
+            ends.partition(|_| is_closed.trim().is_empty());
         let mut variants = FieldVariants {
             name: "tool_calls".to_owned(),
             closes: closes.chain(only).collect(),
@@ -329,13 +330,14 @@ impl Drafter<'_> {
     fn ends_calls(&self, calls: &CallParts<'_>, end: &str) -> Option<Delimiter> {
         let place = match self.stands_behind_line_break(end) {
             true => "(?:\\n|(?<=[}\\])]))\\s*",
-            false => BEHIND_BRACKET,
+            false if calls.closes_behind_bracket(end) => BEHIND_BRACKET,
+            false => return None,
         };
-        let is_told = self.stands_behind_line_break(end) || calls.closes_behind_bracket(end);
-        is_told.then(|| Delimiter::Expression(format!("{place}{}\\s*", ignoring_space(end))))
+        let end = format!("{place}{}\\s*", ignoring_space(end));
+        Some(Delimiter::Expression(end))
     }
 
-    fn stands_behind_line_break(&self, sign: &str) -> bool {
+    pub(super) fn stands_behind_line_break(&self, sign: &str) -> bool {
         let mut signs = self.findings.behind_line_breaks.iter();
         signs.any(|known| known == sign)
     }
