@@ -1197,6 +1197,56 @@ fn markers_that_an_answer_or_a_thought_speaks_of_open_nothing() {
 }
 
 #[test]
+fn values_hold_what_looks_like_the_end_of_a_call_or_a_turn() {
+    let named_lines = r"{{- m.content }}{%- if m.tool_calls -%}{{- '<asks>' }}
+{%- for c in m.tool_calls -%}
+{{- c.function.name + '\n' + c.function.arguments | tojson + ('\n' if not loop.last else '') }}
+{%- endfor -%}{{- '</asks>' }}{%- endif -%}";
+    let lines_if_long = r"{{- m.content }}{%- for c in m.tool_calls or [] -%}{{- '<run=' + c.function.name + '>' }}
+{%- for k, v in c.function.arguments | items -%}
+{%- set v = v if v is string else v | tojson -%}{%- set line = '\n' if '\n' in v else '' -%}
+{{- '<with=' + k + '>' + line + v + line + '</with>' }}{%- endfor -%}{{- '</run>' }}{%- endfor -%}";
+    let text_in_json = r"{{- m.content }}{%- for c in m.tool_calls or [] -%}{{- '<do>' }}
+{%- set text = c.function.arguments if c.function.arguments is string else c.function.arguments | tojson -%}
+{{- {'name': c.function.name, 'arguments': text} | tojson + '</do>' }}{%- endfor -%}";
+    let json = |value: &str| json::write(&value.into());
+    let code = "if (a) { b } else { c }";
+    for (assistant, before, behind, values) in [
+        (named_lines, "<asks>run\n", "</asks>", [code, "a </asks> b"]),
+        (
+            lines_if_long,
+            "<run=run>",
+            "</run>",
+            [code, "a\n</with>\nb"],
+        ),
+        (
+            text_in_json,
+            r#"<do>{"name": "run", "arguments": "#,
+            "}</do>",
+            [code, "a\n</do>\nb"],
+        ),
+    ] {
+        for value in values.into_iter().chain(["a\n<turn:end>\nb"]) {
+            let object = format!("{{\"code\": {}}}", json(value));
+            // Arguments that are written as a text are one.
+            let (body, arguments) = match before {
+                "<asks>run\n" => (object.clone(), object),
+                "<run=run>" => (format!("<with=code>\n{value}\n</with>"), object),
+                _ => (json(&object), json(&object)),
+            };
+            let function = format!(r#"{{"name": "run", "arguments": {arguments}}}"#);
+            let expected = format!(
+                r#"{{"role": "assistant", "tool_calls": [{{"type": "function", "function": {function}}}]}}"#
+            );
+            assert_read(
+                assistant,
+                &[(&format!("{before}{body}{behind}"), &expected)],
+            );
+        }
+    }
+}
+
+#[test]
 fn what_a_tools_answer_begins_with_is_a_marker_of_the_format_only_if_nobody_else_writes_it() {
     let header = |header: &str| {
         format!(

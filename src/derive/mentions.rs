@@ -233,9 +233,13 @@ fn in_value(findings: &Findings, samples: &[Sample], marker: &str) -> Option<Men
     }
     let sample = plain_call(samples)?;
     let value = VALUE.replace('%', marker);
-    let written = match is_json {
-        true => value.replace('\n', "\\n"),
-        false => value.clone(),
+    // Arguments may be JSON in a string of JSON.
+    let is_text =
+        calls.keys().is_some_and(|keys| keys.arguments_as_text) || !calls.ends_with_bracket();
+    let written = match (is_json, is_text) {
+        (true, true) => value.replace('\n', "\\\\n"),
+        (true, false) => value.replace('\n', "\\n"),
+        (false, _) => value.clone(),
     };
     let mut call = tide_call();
     call.arguments.insert("harbour", value);
@@ -345,7 +349,8 @@ fn around_calls(calls: &CallParts<'_>) -> Vec<String> {
     // All that opens a call may be named at once, as `<tool>read_tide<args>` or `<call>read_tide:0`.
     let whole = filled(&calls.open).trim().to_owned();
     let first = markers::markers(&whole).next();
-    let whole = first.filter(|first| *first != whole).map(|_| whole.clone());
+    let has_more = first.is_some_and(|first| first != whole);
+    let whole = has_more.then_some(whole);
     // So may what opens a list of them, as `<calls>[`.
     let list = [calls.section_open.trim(), calls.open.trim()];
     let list = list

@@ -12,7 +12,7 @@ use super::call_texts::{
 };
 use super::drafter::{Drafter, push_markers};
 
-/// The place behind JSON that has ended, which no place within one of its strings is but by chance.
+/// The place behind JSON that has ended. In its strings there are such places as well, before markers only by chance.
 pub(super) const BEHIND_BRACKET: &str = "(?<=[}\\]])\\s*";
 
 impl Drafter<'_> {
@@ -128,10 +128,7 @@ impl Drafter<'_> {
 
     /// What closes a call of JSON behind its last bracket where what ends an answer or the turn may do so as well.
     pub(super) fn close_or_end(&self, calls: &CallParts<'_>) -> Option<Delimiter> {
-        let close = match calls.close.trim() {
-            "" => calls.section_close.trim(),
-            close => close,
-        };
+        let close = last_close(calls.close.trim(), calls.section_close.trim());
         let ends = self.findings.content.close.iter();
         let ends = ends.map(|end| end.trim().to_owned());
         let ends = ends.filter(|end| unlikely_in_prose(end));
@@ -216,15 +213,8 @@ impl Drafter<'_> {
             _ if is_end && calls.closes_behind_bracket(close) => own,
             section => format!("{own}\\s*{}", ignoring_space(section)),
         };
-        // Strings of JSON hold no such thing but by chance, and nothing has to be looked for ahead. A section may end with mere
-        // signs, which stand behind brackets in code, too.
-        let has_marker = markers::markers(section).next().is_some();
-        let first = if close.is_empty() && has_marker {
-            section
-        } else {
-            close
-        };
-        if calls.closes_behind_bracket(first) {
+        // Strings of JSON hold no such thing but by chance, and nothing has to be looked for ahead.
+        if calls.closes_behind_bracket(last_close(close, section)) {
             let both = both.trim_start_matches("\\s*");
             return Some(format!("{BEHIND_BRACKET}{both}\\s*"));
         }
@@ -376,6 +366,16 @@ pub(super) fn close_behind_bracket(calls: &CallParts<'_>) -> Option<Delimiter> {
         let close = ignoring_space(&markers::markers_or_whole(close).join(" "));
         Delimiter::Expression(format!("{BEHIND_BRACKET}{close}\\s*"))
     })
+}
+
+/// What closes the last call: its own closer, or else the marker that closes all. Mere signs, such as `===`, stand behind brackets in
+/// code, too.
+fn last_close<'t>(close: &'t str, section: &'t str) -> &'t str {
+    let has_marker = || markers::markers(section).next().is_some();
+    match close.is_empty() && has_marker() {
+        true => section,
+        false => close,
+    }
 }
 
 /// The text that closes a call by itself, without white space around it.

@@ -325,13 +325,17 @@ impl Drafter<'_> {
         ways.map(Delimiter::Expression).to_vec()
     }
 
-    /// Another way of ending calls with what ends turns: where a line break stands before it, there or behind a bracket, which
-    /// ends a call; and behind the last bracket of JSON, whose strings may speak of it.
+    /// Another way of ending calls with what ends turns. A sign with a line break before it does so there, and behind a bracket, unless
+    /// that may stand in a string of JSON, which holds no line break as it is. Anything else does so behind the last bracket of JSON.
     fn ends_calls(&self, calls: &CallParts<'_>, end: &str) -> Option<Delimiter> {
-        let place = match self.stands_behind_line_break(end) {
-            true => "(?:\\n|(?<=[}\\])]))\\s*",
-            false if calls.closes_behind_bracket(end) => BEHIND_BRACKET,
-            false => return None,
+        let place = match (
+            self.stands_behind_line_break(end),
+            calls.ends_with_bracket(),
+        ) {
+            (true, true) => "\\n\\s*",
+            (true, false) => "(?:\\n|(?<=[}\\])]))\\s*",
+            (false, _) if calls.closes_behind_bracket(end) => BEHIND_BRACKET,
+            (false, _) => return None,
         };
         let end = format!("{place}{}\\s*", ignoring_space(end));
         Some(Delimiter::Expression(end))
@@ -924,7 +928,8 @@ mod tests {
 
     #[test]
     fn what_ends_turns_ends_calls_behind_a_line_break_or_a_bracket() {
-        let line = behind(r"(?:\n|(?<=[}\])]))\s*==\s*");
+        let line = behind(r"\n\s*==\s*");
+        let line_or_bracket = behind(r"(?:\n|(?<=[}\])]))\s*==\s*");
         let bracket = behind(r"(?<=[}\]])\s*<end>\s*");
         let tagged = "<call=NAME>«<arg=KEY>RAW</arg>»</call>";
         // What closes a call stays, and the end of the turn may be put in; where nothing does, they may be exchanged.
@@ -933,6 +938,7 @@ mod tests {
             ("<call>NAMEARGUMENTS</call>", "==", &line, false, true),
             ("NAMEARGUMENTS", "<end>", &bracket, true, false),
             ("<call>NAMEARGUMENTS</call>", "<end>", &bracket, false, true),
+            (tagged, "==", &line_or_bracket, false, true),
             // Only JSON ends with a bracket.
             (tagged, "<end>", &bracket, false, false),
         ] {
