@@ -305,8 +305,9 @@ fn words_stay_together_in_narrow_panes() {
         .split(['<', '>', ' ', '/', '|'])
         .filter(|word| word.len() > 3);
     let words: Vec<&str> = words.collect();
+    let mut desk = desk(output);
     for width in 36..80 {
-        let mut desk = desk(output).sized(width, 24);
+        desk = desk.sized(width, 24);
         for pane in ["2", "6"] {
             let screen = desk.press(pane).screen();
             for word in words.iter().filter(|word| **word != "think") {
