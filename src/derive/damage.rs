@@ -57,6 +57,7 @@ pub(super) fn all(findings: &Findings, samples: &[Sample]) -> Vec<Damaged> {
         mutator.header_left_to_the_model();
         // A format may end answers in several ways, and an engine stops at any of them.
         mutator.other_ends();
+        mutator.other_ends_of_calls();
         mutator.other_end_of_call();
         mutator.no_id();
         mutator.reasoning();
@@ -506,6 +507,22 @@ impl Mutator<'_, '_> {
                 "another end of an answer",
                 format!("{before}{content}{end}"),
             );
+        }
+    }
+
+    /// A turn that ends in a call ends with another marker that ends one.
+    fn other_ends_of_calls(&mut self) {
+        let written = &self.sample.written;
+        if written.calls.len() != 1 || written.content.is_some() {
+            return;
+        }
+        let bare = self.without_turn_end().to_owned();
+        let ends = self.findings.turn.all_ends().map(|end| end.trim());
+        let ends: Vec<&str> = ends
+            .filter(|end| !self.sample.output.contains(end))
+            .collect();
+        for end in ends {
+            self.put("another end of a turn with a call", format!("{bare}{end}"));
         }
     }
 

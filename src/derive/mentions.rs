@@ -95,7 +95,7 @@ pub(super) fn all(findings: &Findings, marked: &Findings, samples: &[Sample]) ->
         all.extend(in_value(findings, samples, marker));
     }
     // A value may hold what ends turns, as code about chat templates does.
-    let ends = marked.turn.ends.iter().map(|end| end.trim());
+    let ends = marked.turn.all_ends().map(|end| end.trim());
     let ends = ends.filter(|end| end.chars().count() > 1).map(unmarked);
     let ends = ends.filter(|end| !markers.contains(end));
     all.extend(ends.filter_map(|end| in_value(findings, samples, &end)));
@@ -222,7 +222,7 @@ fn in_value(findings: &Findings, samples: &[Sample], marker: &str) -> Option<Men
     // What closes calls or ends turns does so there, too, unless it does so only behind a bracket of JSON or an argument that has
     // ended. If several markers close calls, those behind the first are no more than texts.
     let first = markers::split_close(&calls.close).0;
-    let ends = findings.turn.ends.iter().map(String::as_str);
+    let ends = findings.turn.all_ends().map(String::as_str);
     let is_told = |text: &str| calls.closes_behind_bracket(text) || calls.closes_behind_argument();
     let mut around = [first].into_iter().chain(ends).map(str::trim);
     let closes = closes || around.any(|text| text.contains(marker) && !is_told(text));

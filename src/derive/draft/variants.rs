@@ -235,8 +235,7 @@ impl Drafter<'_> {
         let closes = closes.chain(self.closes_behind_argument(calls));
         let closes = closes.chain(self.close_or_end(calls));
         // What closes calls itself is not to be exchanged for the end of the turn, which closes those that are broken off.
-        let ends = self.text_ends();
-        let ends = ends.iter().filter_map(|end| self.ends_calls(calls, end));
+        let ends = self.ends_of_calls(calls).into_iter();
         let is_closed = [&*calls.close, &*calls.section_close].concat();
         let (only, also): (Vec<Delimiter>, Vec<Delimiter>) =
             ends.partition(|_| is_closed.trim().is_empty());
@@ -325,20 +324,23 @@ impl Drafter<'_> {
         ways.map(Delimiter::Expression).to_vec()
     }
 
-    /// Another way of ending calls with what ends turns. A sign with a line break before it does so there, and behind a bracket, unless
+    /// Other ways of ending calls with what ends turns. A sign with a line break before it does so there, and behind a bracket, unless
     /// that may stand in a string of JSON, which holds no line break as it is. Anything else does so behind the last bracket of JSON.
-    fn ends_calls(&self, calls: &CallParts<'_>, end: &str) -> Option<Delimiter> {
-        let place = match (
-            self.stands_behind_line_break(end),
-            calls.ends_with_bracket(),
-        ) {
-            (true, true) => "\\n\\s*",
-            (true, false) => "(?:\\n|(?<=[}\\])]))\\s*",
-            (false, _) if calls.closes_behind_bracket(end) => BEHIND_BRACKET,
-            (false, _) => return None,
+    fn ends_of_calls(&self, calls: &CallParts<'_>) -> Vec<Delimiter> {
+        let ends = self.turn_ends();
+        let (signs, ends): (Vec<&String>, Vec<&String>) =
+            ends.iter().partition(|end| self.stands_behind_line_break(end));
+        let line = match calls.ends_with_bracket() {
+            true => "\\n\\s*",
+            false => "(?:\\n|(?<=[}\\])]))\\s*",
         };
-        let end = format!("{place}{}\\s*", ignoring_space(end));
-        Some(Delimiter::Expression(end))
+        let ends = ends.into_iter().filter(|end| calls.closes_behind_bracket(end));
+        let ends: Vec<String> = ends.map(|end| ignoring_space(end)).collect();
+        let any = (ends.len() > 1).then(|| any_of(&ends));
+        let ends = any.iter().chain(&ends).map(|end| (BEHIND_BRACKET, end.clone()));
+        let signs = signs.into_iter().map(|sign| (line, ignoring_space(sign)));
+        let all = signs.chain(ends).map(|(place, end)| format!("{place}{end}\\s*"));
+        all.map(Delimiter::Expression).collect()
     }
 
     pub(super) fn stands_behind_line_break(&self, sign: &str) -> bool {
