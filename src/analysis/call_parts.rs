@@ -160,6 +160,15 @@ impl<'a> CallParts<'a> {
         is_clear && arguments.is_some_and(|arguments| arguments.closes.iter().all(closes_argument))
     }
 
+    /// Whether what closes a call has a line break before it that no argument holds, since all are JSON.
+    pub(crate) fn closes_behind_line_break(&self) -> bool {
+        let arguments = self.single_arguments();
+        let is_clear = unlikely_in_prose(self.close.trim()) && !self.close.has_slots();
+        is_clear
+            && self.close.starts_with('\n')
+            && arguments.is_some_and(|arguments| arguments.has_json_texts())
+    }
+
     /// Arguments that stand one by one.
     pub(crate) fn single_arguments(&self) -> Option<SingleArguments<'a>> {
         let ways = self.body.argument_ways()?;

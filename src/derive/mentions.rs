@@ -1,7 +1,7 @@
 //! Answers and thoughts that speak of the markers of their own format, and have to come back whole.
 
 use crate::analysis::assistant_turn::AssistantTurn;
-use crate::analysis::{CallParts, Findings, ReasoningShape};
+use crate::analysis::{CallParts, Findings, ReasoningShape, SingleArguments};
 use crate::format::Dialect;
 use crate::json;
 use crate::markers::lexicon::unmarked;
@@ -206,10 +206,14 @@ fn plain_call(samples: &[Sample]) -> Option<&Sample> {
 fn in_value(findings: &Findings, samples: &[Sample], marker: &str) -> Option<Mention> {
     let calls = findings.call_parts()?;
     let arguments = calls.single_arguments();
-    let is_json = calls.dialect().is_some_and(Dialect::is_json);
+    let has_json_texts = arguments
+        .as_ref()
+        .is_some_and(SingleArguments::has_json_texts);
+    let is_json = has_json_texts || calls.dialect().is_some_and(Dialect::is_json);
     let closes = match &arguments {
         // Between quotes, the marker's signs would have to be escaped in the way of the format.
-        Some(arguments) if arguments.in_python || arguments.has_json_texts() => return None,
+        Some(arguments) if arguments.in_python => return None,
+        Some(_) if has_json_texts => false,
         Some(arguments) => {
             let mut closes = arguments.closes.iter();
             arguments.quotes().is_some()
@@ -223,7 +227,11 @@ fn in_value(findings: &Findings, samples: &[Sample], marker: &str) -> Option<Men
     // ended. If several markers close calls, those behind the first are no more than texts.
     let first = markers::split_close(&calls.close).0;
     let ends = findings.turn.all_ends().map(String::as_str);
-    let is_told = |text: &str| calls.closes_behind_bracket(text) || calls.closes_behind_argument();
+    let is_told = |text: &str| {
+        calls.closes_behind_bracket(text)
+            || calls.closes_behind_argument()
+            || calls.closes_behind_line_break() && calls.close.trim() == text
+    };
     let mut around = [first].into_iter().chain(ends).map(str::trim);
     let closes = closes || around.any(|text| text.contains(marker) && !is_told(text));
     // JSON escapes these signs, so the marker would not stand there as it is.
@@ -234,8 +242,8 @@ fn in_value(findings: &Findings, samples: &[Sample], marker: &str) -> Option<Men
     let sample = plain_call(samples)?;
     let value = VALUE.replace('%', marker);
     // Arguments may be JSON in a string of JSON.
-    let is_text =
-        calls.keys().is_some_and(|keys| keys.arguments_as_text) || !calls.ends_with_bracket();
+    let is_text = !has_json_texts
+        && (calls.keys().is_some_and(|keys| keys.arguments_as_text) || !calls.ends_with_bracket());
     let written = match (is_json, is_text) {
         (true, true) => value.replace('\n', "\\\\n"),
         (true, false) => value.replace('\n', "\\n"),

@@ -368,6 +368,14 @@ pub(super) fn close_behind_bracket(calls: &CallParts<'_>) -> Option<Delimiter> {
     })
 }
 
+/// What closes a call on a line of its own: an argument that speaks of `[/call]` has that amid a line.
+pub(super) fn close_behind_line_break(calls: &CallParts<'_>) -> Option<Delimiter> {
+    let close = ignoring_space(calls.close.trim());
+    calls
+        .closes_behind_line_break()
+        .then(|| Delimiter::Expression(format!("\\n\\s*{close}\\s*")))
+}
+
 /// What closes the last call: its own closer, or else the marker that closes all. Mere signs, such as `===`, stand behind brackets in
 /// code, too.
 fn last_close<'t>(close: &'t str, section: &'t str) -> &'t str {

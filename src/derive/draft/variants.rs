@@ -9,7 +9,7 @@ use crate::markers::{self, is_slot, unlikely_in_prose};
 
 use super::arguments::{key_class, whole_key};
 use super::call_texts::{JSON_LIST_START, is_named_behind, split_last_marker};
-use super::closing::{BEHIND_BRACKET, close_behind_bracket};
+use super::closing::{BEHIND_BRACKET, close_behind_bracket, close_behind_line_break};
 use super::drafter::Drafter;
 use super::opening::{CLOSED_TAG, TAG_END};
 
@@ -232,6 +232,7 @@ impl Drafter<'_> {
         let own = own.open.alternatives.first()?;
         let closes = call_closes(calls).into_iter();
         let closes = closes.chain(close_behind_bracket(calls));
+        let closes = closes.chain(close_behind_line_break(calls));
         let closes = closes.chain(self.closes_behind_argument(calls));
         let closes = closes.chain(self.close_or_end(calls));
         // What closes calls itself is not to be exchanged for the end of the turn, which closes those that are broken off.
