@@ -94,8 +94,11 @@ pub(super) fn all(findings: &Findings, marked: &Findings, samples: &[Sample]) ->
         }
         all.extend(in_value(findings, samples, marker));
     }
-    // A value may hold what ends turns, as code about chat templates does.
+    // A value may hold what ends turns, or separates two calls, as code about chat templates does.
     let ends = marked.turn.all_ends().map(|end| end.trim());
+    let calls = marked.call_parts();
+    let separator = calls.as_ref().map_or("", |calls| &*calls.separator);
+    let ends = ends.chain(markers::markers(separator));
     let ends = ends.filter(|end| end.chars().count() > 1).map(unmarked);
     let ends = ends.filter(|end| !markers.contains(end));
     all.extend(ends.filter_map(|end| in_value(findings, samples, &end)));
@@ -232,7 +235,10 @@ fn in_value(findings: &Findings, samples: &[Sample], marker: &str) -> Option<Men
             || calls.closes_behind_argument()
             || calls.closes_behind_line_break() && calls.close.trim() == text
     };
-    let mut around = [first].into_iter().chain(ends).map(str::trim);
+    let mut around = [first, &calls.separator]
+        .into_iter()
+        .chain(ends)
+        .map(str::trim);
     let closes = closes || around.any(|text| text.contains(marker) && !is_told(text));
     // JSON escapes these signs, so the marker would not stand there as it is.
     let is_escaped = is_json && marker.contains(['"', '\\', '\'']);

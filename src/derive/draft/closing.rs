@@ -146,7 +146,7 @@ impl Drafter<'_> {
     }
 
     /// The markers between calls that close one by themselves.
-    fn markers_between(&self, calls: &CallParts<'_>) -> Vec<String> {
+    pub(super) fn markers_between(&self, calls: &CallParts<'_>) -> Vec<String> {
         let ends = self.turn_ends();
         let markers = markers::markers(&calls.separator).map(str::to_owned);
         markers

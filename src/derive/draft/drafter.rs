@@ -36,17 +36,15 @@ impl Drafter<'_> {
     pub(super) fn turn_ends(&self) -> Vec<String> {
         let turn = &self.findings.turn;
         let seen = self.around.map_or(&[][..], |around| &around.ends);
-        let is_known = seen.iter().any(|end| turn.ends.contains(end));
-        // Where none of what was seen ends turns elsewhere, all markers that do may end this one as well.
-        let others = turn.all_ends().filter(|end| match self.around {
-            Some(_) => !is_known && markers::is_marker(end),
-            None => true,
-        });
+        // All markers that end turns elsewhere may end this one as well.
+        let others = turn.all_ends().filter(|end| self.around.is_none() || markers::is_marker(end));
         let ends = seen.iter().chain(others);
         let ends = ends.map(|end| end.trim().to_owned());
         // A line break may end turns, and stands in many an answer.
-        ends.filter(|end| end.chars().count() > 1 || unlikely_in_prose(end))
-            .collect()
+        let ends = ends.filter(|end| end.chars().count() > 1 || unlikely_in_prose(end));
+        let mut ends: Vec<String> = ends.collect();
+        markers::dedup(&mut ends);
+        ends
     }
 
     /// What ends turns of texts: what a tool's answer begins with does so behind calls alone.

@@ -325,10 +325,12 @@ impl Drafter<'_> {
         ways.map(Delimiter::Expression).to_vec()
     }
 
-    /// Other ways of ending calls with what ends turns. A sign with a line break before it does so there, and behind a bracket, unless
+    /// Other ways of ending calls with what ends turns, or separates two calls. A sign with a line break before it does so there, and behind a bracket, unless
     /// that may stand in a string of JSON, which holds no line break as it is. Anything else does so behind the last bracket of JSON.
     fn ends_of_calls(&self, calls: &CallParts<'_>) -> Vec<Delimiter> {
-        let ends = self.turn_ends();
+        let mut ends = self.turn_ends();
+        ends.extend(self.markers_between(calls));
+        markers::dedup(&mut ends);
         let (signs, ends): (Vec<&String>, Vec<&String>) =
             ends.iter().partition(|end| self.stands_behind_line_break(end));
         let line = match calls.ends_with_bracket() {
