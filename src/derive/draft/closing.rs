@@ -126,23 +126,35 @@ impl Drafter<'_> {
         all.join("|")
     }
 
-    /// What closes a call of JSON behind its last bracket where what ends an answer or the turn may do so as well.
-    pub(super) fn close_or_end(&self, calls: &CallParts<'_>) -> Option<Delimiter> {
+    /// What closes a call of JSON behind its last bracket where what ends an answer may do so as well, and where all that ends a turn
+    /// or separates calls may.
+    pub(super) fn close_or_end(&self, calls: &CallParts<'_>) -> Vec<Delimiter> {
         let close = last_close(calls.close.trim(), calls.section_close.trim());
-        let ends = self.findings.content.close.iter();
-        let ends = ends.map(|end| end.trim().to_owned());
-        let ends = ends.filter(|end| unlikely_in_prose(end));
-        // A sign such as `==` stands behind a bracket in code, too.
-        let turn_ends = self.text_ends().into_iter();
-        let turn_ends = turn_ends.filter(|end| !self.stands_behind_line_break(end));
-        let ends = ends.chain(turn_ends).filter(|end| *end != close);
-        let mut ends: Vec<String> = ends.map(|end| ignoring_space(&end)).collect();
-        markers::dedup(&mut ends);
-        let is_told = unlikely_in_prose(close) && calls.closes_behind_bracket(close);
-        (is_told && !ends.is_empty()).then(|| {
-            let any = any_of([ignoring_space(close)].into_iter().chain(ends));
-            Delimiter::Expression(format!("{BEHIND_BRACKET}{any}\\s*"))
-        })
+        if !unlikely_in_prose(close) || !calls.closes_behind_bracket(close) {
+            return Vec::new();
+        }
+        let of_answers = self.findings.content.close.iter();
+        let of_answers = of_answers.map(|end| end.trim().to_owned());
+        let of_answers: Vec<String> = of_answers.filter(|end| unlikely_in_prose(end)).collect();
+        let of_calls = [self.turn_ends(), self.markers_between(calls)].concat();
+        let ways = [self.text_ends(), of_calls].map(|ends| {
+            // A sign such as `==` stands behind a bracket in code, too.
+            let ends = ends
+                .iter()
+                .filter(|end| !self.stands_behind_line_break(end));
+            let ends = of_answers.iter().chain(ends).filter(|end| *end != close);
+            let mut ends: Vec<String> = ends.map(|end| ignoring_space(end)).collect();
+            markers::dedup(&mut ends);
+            let any = any_of(
+                [ignoring_space(close)]
+                    .into_iter()
+                    .chain(ends.iter().cloned()),
+            );
+            (!ends.is_empty()).then(|| format!("{BEHIND_BRACKET}{any}\\s*"))
+        });
+        let mut ways: Vec<String> = ways.into_iter().flatten().collect();
+        ways.dedup();
+        ways.into_iter().map(Delimiter::Expression).collect()
     }
 
     /// The markers between calls that close one by themselves.
@@ -633,33 +645,42 @@ mod tests {
     #[test]
     fn a_call_of_json_may_end_as_answers_and_turns_do() {
         let alone = ["", "<call>ARGUMENTS</call>", "", ""];
+        let separated = ["", "<call>ARGUMENTS</call>", "<next>", ""];
         for (content, calls, expected) in [
             (
                 ["<say>", "</say>"],
                 alone,
-                Some(r"(?<=[}\]])\s*(?:</call>|</say>|<end>)\s*"),
+                vec![r"(?<=[}\]])\s*(?:</call>|</say>|<end>)\s*"],
             ),
-            (["", ""], alone, Some(r"(?<=[}\]])\s*(?:</call>|<end>)\s*")),
+            (["", ""], alone, vec![r"(?<=[}\]])\s*(?:</call>|<end>)\s*"]),
+            (
+                ["", ""],
+                separated,
+                vec![
+                    r"(?<=[}\]])\s*(?:</call>|<end>)\s*",
+                    r"(?<=[}\]])\s*(?:</call>|<end>|<next>)\s*",
+                ],
+            ),
             // What closes all calls is all that closes the last.
             (
                 ["", ""],
                 ["<calls>", "NAME\nARGUMENTS", "\n", "</calls>"],
-                Some(r"(?<=[}\]])\s*(?:</calls>|<end>)\s*"),
+                vec![r"(?<=[}\]])\s*(?:</calls>|<end>)\s*"],
             ),
-            (["", ""], ["", "<call>ARGUMENTS<end>", "", ""], None),
+            (["", ""], ["", "<call>ARGUMENTS<end>", "", ""], vec![]),
             // In a value, `</say>` may be meant.
             (
                 ["<say>", "</say>"],
                 ["", "<call=NAME>«<arg=KEY>RAW</arg>»</call>", "", ""],
-                None,
+                vec![],
             ),
         ] {
             let findings = invented::findings([""; 2], content, calls);
             let found = asked(&findings, &[], |drafter| {
                 drafter.close_or_end(drafter.calls.expect("there are calls"))
             });
-            let found = found.map(|delimiter| delimiter.expression());
-            assert_eq!(found.as_deref(), expected, "{content:?} {calls:?}");
+            let found: Vec<String> = found.iter().map(Delimiter::expression).collect();
+            assert_eq!(found, expected, "{content:?} {calls:?}");
         }
     }
 }

@@ -37,7 +37,9 @@ impl Drafter<'_> {
         let turn = &self.findings.turn;
         let seen = self.around.map_or(&[][..], |around| &around.ends);
         // All markers that end turns elsewhere may end this one as well.
-        let others = turn.all_ends().filter(|end| self.around.is_none() || markers::is_marker(end));
+        let others = turn
+            .all_ends()
+            .filter(|end| self.around.is_none() || markers::is_marker(end));
         let ends = seen.iter().chain(others);
         let ends = ends.map(|end| end.trim().to_owned());
         // A line break may end turns, and stands in many an answer.

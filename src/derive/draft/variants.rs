@@ -331,18 +331,26 @@ impl Drafter<'_> {
         let mut ends = self.turn_ends();
         ends.extend(self.markers_between(calls));
         markers::dedup(&mut ends);
-        let (signs, ends): (Vec<&String>, Vec<&String>) =
-            ends.iter().partition(|end| self.stands_behind_line_break(end));
+        let (signs, ends): (Vec<&String>, Vec<&String>) = ends
+            .iter()
+            .partition(|end| self.stands_behind_line_break(end));
         let line = match calls.ends_with_bracket() {
             true => "\\n\\s*",
             false => "(?:\\n|(?<=[}\\])]))\\s*",
         };
-        let ends = ends.into_iter().filter(|end| calls.closes_behind_bracket(end));
+        let ends = ends
+            .into_iter()
+            .filter(|end| calls.closes_behind_bracket(end));
         let ends: Vec<String> = ends.map(|end| ignoring_space(end)).collect();
         let any = (ends.len() > 1).then(|| any_of(&ends));
-        let ends = any.iter().chain(&ends).map(|end| (BEHIND_BRACKET, end.clone()));
+        let ends = any
+            .iter()
+            .chain(&ends)
+            .map(|end| (BEHIND_BRACKET, end.clone()));
         let signs = signs.into_iter().map(|sign| (line, ignoring_space(sign)));
-        let all = signs.chain(ends).map(|(place, end)| format!("{place}{end}\\s*"));
+        let all = signs
+            .chain(ends)
+            .map(|(place, end)| format!("{place}{end}\\s*"));
         all.map(Delimiter::Expression).collect()
     }
 
