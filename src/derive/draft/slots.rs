@@ -169,8 +169,13 @@ impl Drafter<'_> {
     }
 
     /// What ends a name that has this text behind it, and no slot behind that. Where the text begins with signs that
-    /// names have, as in `mcp:read: {…}`, the name goes up to the last of them: what follows these ends it.
+    /// names have, as in `mcp:read: {…}` or `look-up -> {…}`, the name goes up to the last of them: what follows these ends it.
     fn end_of_name<'t>(&self, text: &'t str) -> &'t str {
+        let text = match text.trim_start() {
+            // White space ends a name before words.
+            trimmed if trimmed.starts_with(char::is_alphanumeric) => text,
+            trimmed => trimmed,
+        };
         let rest = text.trim_start_matches(|c| is_of_names(c) || c == ':');
         let is_json = self.calls.is_some_and(|calls| calls.dialect().is_some());
         match rest.trim() {
