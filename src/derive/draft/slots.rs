@@ -128,7 +128,10 @@ impl Drafter<'_> {
         };
         let own = self.between_name_and_body(&text, after_name);
         let pattern = format!("{before}{own}{behind}");
-        match row.text(at + 1).is_empty() && self.goes_on_around_calls(&text) {
+        let goes_on = row.text(at + 1).is_empty() && self.goes_on_around_calls(&text);
+        // `@callback` is a word of its own.
+        let is_word = text.trim_end().ends_with(char::is_alphanumeric);
+        match goes_on || is_word && row.is_before_name(at) {
             true => with_space(pattern),
             false => pattern,
         }
