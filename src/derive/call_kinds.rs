@@ -178,8 +178,9 @@ pub(super) fn tried(
         let Some(sample) = sampling.sample_of(probe.kind, &said, &tools, findings) else {
             continue;
         };
-        // A chat template may drop a key or print `True` for `true`: what it has not written, nobody can give back.
-        if sample.written != said {
+        // A chat template may drop a key or print `True` for `true`: what it has not written, nobody can give back. A thought may
+        // have been put before the call, where a prompt opens one.
+        if sample.written.calls != said.calls {
             continue;
         }
         let reader = TrialReader::new(template, field, &tools);
