@@ -48,15 +48,16 @@ impl Drafter<'_> {
         // Amid an answer, `Thought:` opens nothing: words do so at the turn's start alone.
         let opens = shape.opens().into_iter();
         let opens = opens.filter(|open| unlikely_in_prose(open) && !reads_like_prose(open));
-        let opens = opens.map(|open| {
+        // Where turns begin in several ways, a model may write one of them itself.
+        let headers = &self.findings.turn.headers;
+        let opens = opens.flat_map(|open| {
             // Further on it may only be spoken of: `Type <mull> first.`
-            let at_start = format!("\\A\\s*{}", exact(open));
-            [
-                Delimiter::Exact(open.to_owned()),
-                Delimiter::Expression(at_start),
-            ]
+            let at_start = [format!("\\A\\s*{}", exact(open))].into_iter();
+            let at_starts = (headers.len() > 1).then(|| self.words_at_start(open));
+            let placed = at_start.chain(at_starts).map(Delimiter::Expression);
+            [Delimiter::Exact(open.to_owned())].into_iter().chain(placed)
         });
-        opens.flatten().collect()
+        opens.collect()
     }
 
     /// Ways of opening reasoning that look for what ends it.
