@@ -55,7 +55,9 @@ impl Drafter<'_> {
             let at_start = [format!("\\A\\s*{}", exact(open))].into_iter();
             let at_starts = (headers.len() > 1).then(|| self.words_at_start(open));
             let placed = at_start.chain(at_starts).map(Delimiter::Expression);
-            [Delimiter::Exact(open.to_owned())].into_iter().chain(placed)
+            [Delimiter::Exact(open.to_owned())]
+                .into_iter()
+                .chain(placed)
         });
         opens.collect()
     }

@@ -172,9 +172,11 @@ impl Drafter<'_> {
         let signs = self.findings.behind_line_breaks.iter();
         let signs = signs.flat_map(|close| self.closes_behind_line_break(close));
         let closes = self.between_fields(draft).into_iter();
+        let own = self.findings.content.close.iter();
+        let own = own.filter_map(|close| self.close_before_end(close.trim()));
         let content = FieldVariants {
             name: "content".to_owned(),
-            closes: closes.chain(signs).collect(),
+            closes: closes.chain(signs).chain(own).collect(),
             also_closes: self.other_closes_of_content().into_iter().collect(),
             ..FieldVariants::default()
         };
@@ -308,7 +310,9 @@ impl Drafter<'_> {
         };
         ends.retain(|end| !is_rest(end));
         let ways = ends.into_iter().map(|end| {
-            let others = self.closes_behind_line_break(&end);
+            let others = self.closes_behind_line_break(&end).into_iter();
+            let others = others.chain(self.close_before_end(&end));
+            let others: Vec<Delimiter> = others.collect();
             let own = Delimiter::IgnoringSpace(end);
             [own].into_iter().chain(others).collect()
         });
@@ -324,6 +328,26 @@ impl Drafter<'_> {
         let places = ["(?:\\A|\\n)", "(?:\\A|\\n|(?<=\\n))"];
         let ways = places.map(|place| format!("{place}\\s*{}\\s*", ignoring_space(sign)));
         ways.map(Delimiter::Expression).to_vec()
+    }
+
+    /// What closes a text where the turn ends or another begins behind it, or a call does: `Put </say> behind it.` goes on.
+    fn close_before_end(&self, close: &str) -> Option<Delimiter> {
+        let ends = self.text_ends();
+        if !unlikely_in_prose(close) || ends.iter().any(|end| end == close) {
+            return None;
+        }
+        let headers = &self.findings.turn.headers;
+        let headers = headers.iter().map(|header| header.trim().to_owned());
+        let section = self.calls.and_then(CallParts::section_markers);
+        let section = section.map(|[open, _]| open.to_owned());
+        let calls = section.into_iter().chain(self.call_openers());
+        let follows = ends.into_iter().chain(headers).chain(calls);
+        let follows = follows.filter(|text| unlikely_in_prose(text));
+        let mut follows: Vec<String> = follows.map(|text| ignoring_space(&text)).collect();
+        markers::dedup(&mut follows);
+        let ahead = before_any_of(follows.into_iter().chain(["\\Z".to_owned()]));
+        let close = ignoring_space(close);
+        Some(Delimiter::Expression(format!("{close}\\s*{ahead}")))
     }
 
     /// Other ways of ending calls with what ends turns, or separates two calls. A sign with a line break before it does so there, and behind a bracket, unless
