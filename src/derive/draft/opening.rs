@@ -304,7 +304,7 @@ mod tests {
             (
                 ["", "toolbox NAME\nARGUMENTS", "", ""],
                 &[],
-                vec![r"toolbox\s*(?P<name>[^\s{<]+)\s*(?=\{)".to_owned()],
+                vec![r"toolbox\s+(?P<name>[^\s{<]+)\s*(?=\{)".to_owned()],
             ),
             (
                 ["", r#"<call name="NAME">ARGUMENTS</call>"#, "", ""],

@@ -128,10 +128,9 @@ impl Drafter<'_> {
         };
         let own = self.between_name_and_body(&text, after_name);
         let pattern = format!("{before}{own}{behind}");
-        let goes_on = row.text(at + 1).is_empty() && self.goes_on_around_calls(&text);
-        // `@callback` is a word of its own.
+        // `@callback` is no call of `back`, and `<calls>` none of `s`.
         let is_word = text.trim_end().ends_with(char::is_alphanumeric);
-        match goes_on || is_word && row.is_before_name(at) {
+        match is_word && row.is_before_name(at) {
             true => with_space(pattern),
             false => pattern,
         }
@@ -250,22 +249,6 @@ impl Drafter<'_> {
         }
     }
 
-    /// Whether a marker around all calls begins as a text does that white space ends, and its word goes on, as
-    /// `<calls>` does where a call is `<call NAME>`.
-    fn goes_on_around_calls(&self, text: &str) -> bool {
-        // `<call read>` needs its blank then: without it, `<calls>` would be a call named `s`.
-        let word = text.trim_end();
-        let around = self
-            .calls
-            .map(|calls| [calls.section_open.as_str(), calls.section_close.as_str()]);
-        let mut around = around.into_iter().flatten();
-        let goes_on = |marker: &str| {
-            let mut places = marker.match_indices(word);
-            places.any(|(at, _)| marker[at + word.len()..].starts_with(char::is_alphanumeric))
-        };
-        word.ends_with(char::is_alphanumeric) && around.any(goes_on)
-    }
-
     fn between_name_and_body(&self, text: &str, after_name: bool) -> String {
         // What may stand before the last piece is anything, also where it is one marker with it.
         let unmarked = unmarked(text);
@@ -340,18 +323,13 @@ mod tests {
             (
                 ["", "call NAME\nARGUMENTS", "", ""],
                 &[],
-                r"call\s*(?P<name>[^\s{<]+)\s*",
+                r"call\s+(?P<name>[^\s{<]+)\s*",
             ),
             // Nothing but its name tells a call: in `["a"], "b": {…}` of JSON, none begins.
             (
                 ["<calls>", "NAME\nARGUMENTS", "\n", "</calls>"],
                 &[],
                 r#"(?P<name>[^\s{<"'()\]},>]+)\s*"#,
-            ),
-            (
-                ["", "<call NAME>ARGUMENTS</call>", "", ""],
-                &[],
-                r"<call\s*(?P<name>[^\s>]+)>",
             ),
             // Without its blank, `<calls>` would be a call named `s`.
             (
@@ -385,6 +363,17 @@ mod tests {
                 ["", "<call>NAME-><args>ARGUMENTS</call>", "", ""],
                 &[],
                 r"<call>(?:\s*\n\s*)?(?P<name>[^\s>]+)-><args>",
+            ),
+            (
+                ["", "<call>NAME -> ARGUMENTS</call>", "", ""],
+                &[],
+                r"<call>(?:\s*\n\s*)?(?P<name>[^\s>]+)\s*->\s*",
+            ),
+            // White space ends a name before words.
+            (
+                ["", "<call>NAME with ARGUMENTS</call>", "", ""],
+                &[],
+                r"<call>(?:\s*\n\s*)?(?P<name>[^\s]+)\s*with\s*",
             ),
             // The body follows at once: a name holds no sign that opens it.
             (
