@@ -591,6 +591,9 @@ fn delimiters_that_go_by_a_chunks_end_are_distinguished() {
         // A match that ends with the chunk waits for more.
         (r"a(?!b)", "a|b|c", Some(false)),
         (r"a(?=b|\Z)", "a|b|c", Some(false)),
+        (r"a\s*(?=b|\Z)", "a|b|c|\n", Some(false)),
+        (r"a(?:bc)?(?=b|\Z)", "a|b|c", Some(true)),
+        (r"a(?:b+c)?(?=d|\Z)", "a|b|c|d", Some(false)),
         // At the end of a chunk, nothing that must not come has come, and a word ends.
         (r"a(?!bc)", "a|b|c", Some(true)),
         (r"a(?!.*?c)", "a|b|c|\n", Some(true)),

@@ -255,6 +255,10 @@ fn forgets_the_best(
         // It ends there only if no more text follows the newline.
         Some((_, MatchEnd::BeforeNewline)) => true,
         Some((source, MatchEnd::Here)) => Some(of(source).start) != best_start,
+        // That of `a\s*(?=b|\Z)` ends where the chunk does, too, and waits for more.
+        Some((source, MatchEnd::Noted)) if of(source).end == HERE => {
+            Some(of(source).start) != best_start
+        }
         // It is taken at once, wherever a better one would end, and whatever that would capture ahead.
         Some((source, MatchEnd::Noted)) => {
             !is_best && (Some(of(source)) != best || program.captures_ahead)
