@@ -101,11 +101,11 @@ fn what_recovers_more_comes_first_and_renderings_count_most() {
     8/18    0/0     8/25    text is everything else
     ");
     assert_snapshot!(summary("channels"), @"
-    15/15   0/0     81/81   chosen
-    15/15   0/0     65/81   only what the format writes stands between a call's name and its arguments
-    15/15   0/0     55/81   no damage is tolerated
-    13/15   0/0     71/81   text is everything else
-    13/15   0/0     59/81   text is everything else; only what the format writes stands between a call's name and its arguments
+    15/15   0/0     92/92   chosen
+    15/15   0/0     76/92   only what the format writes stands between a call's name and its arguments
+    15/15   0/0     66/92   no damage is tolerated
+    13/15   0/0     82/92   text is everything else
+    13/15   0/0     70/92   text is everything else; only what the format writes stands between a call's name and its arguments
     ");
 }
 
@@ -114,8 +114,8 @@ fn what_does_as_well_is_told_apart_by_what_it_does() {
     assert_snapshot!(summary("bare-json-call"), @"
     15/15   0/0     38/46   chosen
     15/15   0/0     38/46   calls can't begin within a text
-    15/15   0/0     30/46   no damage is tolerated
     15/15   0/0     30/46   a call's name and its arguments are read one by one
+    15/15   0/0     30/46   no damage is tolerated
     ");
     assert_snapshot!(summary("json-lines-section"), @"
     18/18   0/0     65/73   chosen

@@ -261,7 +261,6 @@ impl Drafter<'_> {
             let opens = self.call_opens(calls, &Delimiter::Expression(own));
             variants.opens.extend(opens);
         }
-        variants.opens.extend(opens_on_line(calls, own));
         let others = match own.literal() {
             Some(_) => Vec::new(),
             None => self.open_patterns(calls),
@@ -523,20 +522,6 @@ impl Drafter<'_> {
         markers::dedup(&mut follows);
         Some(before_any_of(follows))
     }
-}
-
-/// What opens a call with a word, as `@call NAME` does, at the start of a line: amid one, the word is said.
-fn opens_on_line(calls: &CallParts<'_>, own: &Delimiter) -> Vec<Delimiter> {
-    // A tag opens a call wherever it stands.
-    let text = calls.first_text().trim();
-    let is_word = calls.section_open.trim().is_empty()
-        && !text.starts_with(['<', '['])
-        && text.ends_with(|c: char| c.is_alphanumeric() || c == ':');
-    let places = ["(?:\\A|\\n)", "(?:\\A|(?<=\\n))"]
-        .into_iter()
-        .filter(|_| is_word);
-    let opens = places.map(|place| format!("{place}\\s*{}", own.expression()));
-    opens.map(Delimiter::Expression).collect()
 }
 
 /// A call's opener whose name has no quotes in it.
