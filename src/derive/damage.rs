@@ -1162,6 +1162,9 @@ mod tests {
         let sections = ["<calls>", "<c>ARGUMENTS</c>", "", "</calls>"];
         let sections = invented::with_calls(sections);
         let marked = invented::findings([""; 2], ["<say>", "</say>"], JSON_CALL);
+        let mut answered = invented::with_calls(JSON_CALL);
+        answered.turn.ends = vec!["<end>".to_owned(), "<stop>".to_owned()];
+        answered.turn.answer_marker = Some("<result>".to_owned());
         let said = AssistantTurn::default().with_content("Yes.");
         let tide = AssistantTurn::calls([tide_call()]);
         for (findings, output, said, damage, expected) in [
@@ -1192,6 +1195,20 @@ mod tests {
                 "<c>{}</c><end>",
                 &tide,
                 "a call ends as an answer does",
+                vec![],
+            ),
+            (
+                &answered,
+                "<c>{}</c><end>",
+                &tide,
+                "another end of a turn with a call",
+                vec!["<c>{}</c><stop>", "<c>{}</c><result>"],
+            ),
+            (
+                &answered,
+                "Yes.<end>",
+                &said,
+                "another end of a turn with a call",
                 vec![],
             ),
         ] {

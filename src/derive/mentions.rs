@@ -515,6 +515,7 @@ mod tests {
         let quoted = ["", "NAME(«KEY=QUOTED·, »)", "", ""];
         let lines = ["", "<call=NAME>«KEY: RAW\n»</call>", "", ""];
         let open = ["", "<call=NAME>«<arg=KEY>RAW»</call>", "", ""];
+        let json_lines = ["", "[call] NAME\n«KEY = JSON·\n»\n[/call]", "", ""];
         for (format, written, marker, expected) in [
             (json, TIDE, "<t>", Some(r"First line\n<t>\nlast line")),
             // What closes calls stands behind a bracket of JSON, and what stands behind it is a text.
@@ -563,6 +564,14 @@ mod tests {
             (quoted, "harbour='Brest'", "<t>", None),
             // What may follow such a value ends it.
             (open, "<arg=harbour>Brest", "<t>", None),
+            // No text of JSON holds a line break, and what closes these calls stands behind one.
+            (
+                json_lines,
+                "harbour = \"Brest\"\n[/call]",
+                "[/call]",
+                Some(r"First line\n[/call]\nlast line"),
+            ),
+            (json_lines, "harbour = \"Brest\"\n[/call]", "<end>", None),
         ] {
             let findings = invented::with_calls(format);
             let sample = invented::sample(written, AssistantTurn::calls([tide_call()]));

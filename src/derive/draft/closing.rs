@@ -643,6 +643,24 @@ mod tests {
     }
 
     #[test]
+    fn a_call_whose_arguments_are_json_ends_on_a_line_of_its_own() {
+        for (call, expected) in [
+            (
+                "[call] NAME\n«KEY = JSON·\n»\n[/call]",
+                Some(r"\n\s*\[/call\]\s*"),
+            ),
+            // A text that is written raw has line breaks, too.
+            ("[call] NAME\n«KEY = RAW·\n»\n[/call]", None),
+            ("[call] NAME\n«KEY = JSON·\n»[/call]", None),
+        ] {
+            let findings = invented::with_calls(["", call, "", ""]);
+            let calls = findings.call_parts().expect("there are calls");
+            let found = close_behind_line_break(&calls).map(|one| one.expression());
+            assert_eq!(found.as_deref(), expected, "{call}");
+        }
+    }
+
+    #[test]
     fn a_call_of_json_may_end_as_answers_and_turns_do() {
         let alone = ["", "<call>ARGUMENTS</call>", "", ""];
         let separated = ["", "<call>ARGUMENTS</call>", "<next>", ""];

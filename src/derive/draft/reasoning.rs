@@ -231,6 +231,19 @@ mod tests {
     }
 
     #[test]
+    fn a_thought_may_be_opened_behind_any_header_where_turns_have_several() {
+        let mut findings = invented::findings(["<t>", "</t>"], [""; 2], CALLS);
+        findings.turn.headers.push("<tool>".to_owned());
+        let shape = findings.reasoning.as_ref().expect("it thinks");
+        let found = asked(&findings, &[], |drafter| {
+            drafter.other_opens_of_thinking(shape)
+        });
+        let found: Vec<String> = found.iter().map(Delimiter::expression).collect();
+        let anywhere = r"(?:\A|<assistant>|<tool>)\s*<t>";
+        assert_eq!(found, ["<t>", r"\A\s*<t>", anywhere]);
+    }
+
+    #[test]
     fn what_opens_the_next_part_closes_a_thought_unless_it_is_mentioned() {
         for (content, calls, expected) in [
             (["", ""], [""; 4], vec!["<end>"]),

@@ -996,6 +996,38 @@ mod tests {
     }
 
     #[test]
+    fn all_that_ends_turns_or_separates_calls_ends_them_together_or_alone() {
+        let mut findings = invented::with_calls(["", "<call>NAMEARGUMENTS", "<next>", ""]);
+        findings.turn.answer_marker = Some("<result>".to_owned());
+        let found = asked(&findings, &[], |drafter| {
+            drafter.ends_of_calls(drafter.calls.expect("there are calls"))
+        });
+        let found: Vec<String> = found.iter().map(Delimiter::expression).collect();
+        let behind = |ends: &str| format!(r"(?<=[}}\]])\s*{ends}\s*");
+        let together = behind("(?:<end>|<result>|<next>)");
+        let alone = ["<end>", "<result>", "<next>"].map(behind);
+        assert_eq!(found, [&[together], &alone[..]].concat());
+    }
+
+    #[test]
+    fn a_text_is_closed_where_the_turn_ends_or_a_call_follows() {
+        let findings = invented::with_calls(["<calls>", "<call>NAMEARGUMENTS</call>", "", ""]);
+        for (close, expected) in [
+            (
+                "</say>",
+                Some(r"</say>\s*(?=<end>|<assistant>|<calls>|<call>|\Z)"),
+            ),
+            // That is the turn's end itself, or no marker.
+            ("<end>", None),
+            (".", None),
+        ] {
+            let found = asked(&findings, &[], |drafter| drafter.close_before_end(close));
+            let found = found.map(|one| one.expression());
+            assert_eq!(found.as_deref(), expected, "{close}");
+        }
+    }
+
+    #[test]
     fn of_two_ends_a_word_that_another_ends_with_may_go() {
         let mut findings = invented::with_calls([""; 4]);
         findings.turn.ends = ["== Stop", "Stop", "<end>"].map(str::to_owned).to_vec();
