@@ -57,7 +57,6 @@ pub(super) fn all(findings: &Findings, samples: &[Sample]) -> Vec<Damaged> {
         mutator.header_left_to_the_model();
         // A format may end answers in several ways, and an engine stops at any of them.
         mutator.other_ends();
-        mutator.other_ends_of_calls();
         mutator.other_end_of_call();
         mutator.no_id();
         mutator.reasoning();
@@ -487,42 +486,35 @@ impl Mutator<'_, '_> {
         });
     }
 
-    /// An answer ends with another of the markers that end one, as engines have a token for it.
+    /// An answer, or a turn with a call, ends with another of the markers that end one, as engines have a token for it.
     fn other_ends(&mut self) {
-        let written = &self.sample.written;
-        let (Some(content), []) = (&written.content, written.calls.as_slice()) else {
-            return;
+        let Sample {
+            output, written, ..
+        } = self.sample;
+        let (damage, own, bare) = match (written.calls.as_slice(), &written.content) {
+            ([], Some(content)) => {
+                let Some((before, _)) = output.split_once(content.as_str()) else {
+                    return;
+                };
+                let own = self.findings.content.close.as_slice();
+                (
+                    "another end of an answer",
+                    own,
+                    format!("{before}{content}"),
+                )
+            }
+            ([_], None) => {
+                let bare = self.without_turn_end().to_owned();
+                ("another end of a turn with a call", &[][..], bare)
+            }
+            _ => return,
         };
-        let shape = &self.findings.content;
-        let turn_ends = self.findings.turn.all_ends();
-        let ends = turn_ends.chain(&shape.close).map(|end| end.trim());
-        let Some((before, _)) = self.sample.output.split_once(content.as_str()) else {
-            return;
-        };
-        let ends: Vec<&str> = ends
-            .filter(|end| !self.sample.output.contains(end))
-            .collect();
-        for end in ends {
-            self.put(
-                "another end of an answer",
-                format!("{before}{content}{end}"),
-            );
-        }
-    }
-
-    /// A turn that ends in a call ends with another marker that ends one.
-    fn other_ends_of_calls(&mut self) {
-        let written = &self.sample.written;
-        if written.calls.len() != 1 || written.content.is_some() {
-            return;
-        }
-        let bare = self.without_turn_end().to_owned();
-        let ends = self.findings.turn.all_ends().map(|end| end.trim());
-        let ends: Vec<&str> = ends
-            .filter(|end| !self.sample.output.contains(end))
-            .collect();
-        for end in ends {
-            self.put("another end of a turn with a call", format!("{bare}{end}"));
+        let ends = self.findings.turn.all_ends().chain(own);
+        for end in ends
+            .map(|end| end.trim())
+            .filter(|end| !output.contains(end))
+        {
+            self.put(damage, format!("{bare}{end}"));
         }
     }
 
