@@ -1,11 +1,12 @@
 //! Adversarial chat templates: whatever is in them, deriving comes to an end.
 use std::fs;
-use std::path::Path;
 
 use unjinja::ResponseTemplate;
 use unjinja::analysis::Findings;
 use unjinja::chat_template::{ChatTemplate, RenderInput};
 use unjinja::derive::{Derivation, DeriveOptions};
+
+use crate::root;
 
 fn try_on(source: &str) {
     let template = ChatTemplate::from_jinja(source);
@@ -111,7 +112,7 @@ const PUT_IN: &[&str] = &[
 
 #[test]
 fn broken_templates_come_to_an_end() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("chat_templates");
+    let folder = root().join("chat_templates");
     let mut numbers = Numbers(11);
     let mut entries: Vec<_> = fs::read_dir(folder)
         .unwrap()

@@ -13,7 +13,7 @@
 //! ```
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::{env, fs};
 
 use unjinja::chat_template::{ChatTemplate, RenderInput};
@@ -22,6 +22,8 @@ use unjinja::{Object, ParserOptions, Tools, Value, json, parse};
 
 use crate::synthetic::random::Random;
 use crate::synthetic::{asked, on_two_threads};
+
+use crate::root;
 
 /// A call of some kind.
 struct Call {
@@ -350,7 +352,7 @@ struct Tried {
 fn what_is_misread_in_calls_of_the_gallery_is_reported_before() {
     let count = asked("ARGUMENTS_MESSAGES").unwrap_or(300);
     let seed = asked("ARGUMENTS_SEED").unwrap_or(1);
-    let gallery = Path::new(env!("CARGO_MANIFEST_DIR")).join("chat_templates");
+    let gallery = root().join("chat_templates");
     let folder = env::var_os("ARGUMENTS_TEMPLATES").map_or(gallery, PathBuf::from);
     let files = fs::read_dir(folder).expect("the gallery is there");
     let mut paths: Vec<_> = files.map(|file| file.expect("a file").path()).collect();

@@ -1,14 +1,16 @@
 //! The drafts that deriving has tried and not chosen, for chat templates of the gallery.
 use std::fs;
-use std::path::Path;
+use std::path::PathBuf;
 
 use insta::assert_snapshot;
 use unjinja::ResponseTemplate;
 use unjinja::chat_template::ChatTemplate;
 use unjinja::derive::{Candidate, Derivation, DeriveOptions, Tally, derive};
 
-fn folder() -> &'static Path {
-    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/chat_templates"))
+use crate::root;
+
+fn folder() -> PathBuf {
+    root().join("chat_templates")
 }
 
 fn template(name: &str) -> ChatTemplate {

@@ -1,7 +1,7 @@
 //! Outputs as chat completions: what is sent while a model writes, and that it is the message in the end.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::LazyLock;
 
 use proptest::prelude::*;
@@ -13,6 +13,8 @@ use unjinja::{
     OnMalformed, OwnedEvent, ParseError, ParserOptions, ResponseParser, ResponseTemplate, Tools,
     Value, json,
 };
+
+use crate::root;
 
 fn value(text: &str) -> Value {
     json::read(text).expect("it is JSON")
@@ -91,10 +93,6 @@ impl Output {
 /// The value at a place that is known to be there.
 fn at<'v>(value: &'v Value, pointer: &str) -> &'v Value {
     value.pointer(pointer).expect("it is there")
-}
-
-fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
 /// All outputs of the gallery.

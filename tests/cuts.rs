@@ -3,14 +3,14 @@
 //! Some delimiters can't keep that promise, because they go by what a chunk's end shows; a
 //! template's `Delimiter::is_chunk_dependent_in` says which. For all the others it is held to here.
 
-use std::path::Path;
-
 use proptest::prelude::*;
 use unjinja::response::Language;
 use unjinja::{
     Event, Object, OnMalformed, OwnedEvent, ParseError, ParserOptions, ResponseParser,
     ResponseTemplate, Tools, Value, json,
 };
+
+use crate::root;
 
 /// What a parser reported of an output.
 #[derive(Debug, Clone, PartialEq)]
@@ -278,7 +278,7 @@ fn unfinished(reading: &Reading, why: String) -> Result<(), String> {
 
 #[test]
 fn recorded_outputs_mean_the_same_however_they_are_cut() {
-    let cases = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/cases");
+    let cases = root().join("../shared/cases");
     let files = [
         "response_template.jsonl",
         "response_template_lookaround.jsonl",

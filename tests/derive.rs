@@ -1,14 +1,16 @@
 //! What is derived from small chat templates that have one trait each, and what it makes of texts.
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use unjinja::analysis::{Certainty, Findings};
 use unjinja::chat_template::{ChatTemplate, RenderInput};
 use unjinja::derive::{Derivation, DeriveOptions, Lenience, ModelOutput, Recovery, derive};
 use unjinja::lint::{Lint, LintOptions, lint};
-use unjinja::profile::Target;
+use unjinja::profile::{Effect, Target};
 use unjinja::response::Language;
 use unjinja::{Object, ParserOptions, ResponseTemplate, Value, json, parse};
+
+use crate::root;
 
 /// Each turn has a header and an end; what the assistant's consists of is given.
 fn chat_template(assistant: &str) -> ChatTemplate {
@@ -365,7 +367,7 @@ fn what_stands_around_a_text_in_some_turns_is_dropped() {
 
 #[test]
 fn no_result_depends_on_what_was_derived_before() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("chat_templates");
+    let folder = root().join("chat_templates");
     let paths = fs::read_dir(folder)
         .unwrap()
         .map(|entry| entry.unwrap().path());
@@ -1489,4 +1491,31 @@ fn texts_that_stand_in_quotes_as_they_are_are_read_by_expressions_in_all_version
 fn nothing_is_asked_for_that_is_not_served() {
     let languages = Target::all().into_iter().map(Target::language);
     assert_eq!(languages.min(), Some(DeriveOptions::SERVED));
+}
+
+#[test]
+fn all_that_is_derived_for_the_gallery_is_taken_by_all_targets() {
+    let folder = root().join("derived");
+    let files = fs::read_dir(folder).unwrap_or_else(|error| panic!("{error}"));
+    let mut looked_at = 0;
+    for file in files.flatten() {
+        let path = file.path();
+        if path.extension().is_none_or(|extension| extension != "json") {
+            continue;
+        }
+        let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{error}"));
+        let Ok(template) = ResponseTemplate::from_json(&text) else {
+            continue;
+        };
+        looked_at += 1;
+        for target in Target::all() {
+            let against = target.objections(&template).into_iter();
+            let against: Vec<String> = against
+                .filter(|found| found.effect != Effect::Limits)
+                .map(|found| found.diagnostic.to_string())
+                .collect();
+            assert_eq!(against, [""; 0], "{}", path.display());
+        }
+    }
+    assert!(looked_at > 30, "{looked_at}");
 }

@@ -6,13 +6,13 @@
 //! where it is true. What is compared is the written form: the order of keys matters, and `1` is
 //! not `1.0`.
 
-use std::path::Path;
-
 use unjinja::response::{Language, UnknownLanguage};
 use unjinja::{
     Event, Object, OnMalformed, ParseError, ParserOptions, Position, ResponseParser,
     ResponseTemplate, Tools, Unfinished, Value, json,
 };
+
+use crate::root;
 
 const INPUTS: &[&str] = &[
     "name", "template", "language", "prefix", "text", "chunks", "tools", "options",
@@ -54,7 +54,7 @@ fn the_engine_does_what_the_cases_say() {
 
 /// All cases, each with its file and name.
 fn cases() -> Vec<(String, Value)> {
-    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/engine");
+    let directory = root().join("tests/engine");
     let mut files: Vec<_> = std::fs::read_dir(&directory)
         .expect("the cases are there")
         .map(|entry| entry.expect("the directory can be read").path())

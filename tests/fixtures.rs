@@ -8,12 +8,14 @@ use tempfile::TempDir;
 use unjinja::check::{CheckOptions, EventTrace, Failure, Fixture, Report, check, find};
 use unjinja::{Position, json};
 
+use crate::root;
+
 const TEMPLATE: &str =
     "response_template: {start_anchor: <bot>, fields: {content: {close: <end>}}}\n";
 
 /// The fixtures of a folder, in order.
 fn fixtures(folder: &str) -> Vec<PathBuf> {
-    let folder = Path::new("tests/fixtures").join(folder);
+    let folder = Path::new("fixtures").join(folder);
     let found = find(&[folder]);
     assert!(!found.is_empty());
     found
@@ -81,7 +83,7 @@ fn right_ones_pass() {
 #[test]
 fn line_ends_and_byte_order_marks_make_no_difference() {
     let folder = folder();
-    for entry in fs::read_dir("tests/fixtures/model").expect("the folder is there") {
+    for entry in fs::read_dir("fixtures/model").expect("the folder is there") {
         let path = entry.expect("the folder can be read").path();
         write(&folder, &format!("model/{}", name(&path)), &read(&path));
     }
@@ -108,7 +110,7 @@ fn line_ends_and_byte_order_marks_make_no_difference() {
 fn what_a_fixture_names_may_begin_with_a_mark_as_well() {
     let folder = folder();
     for name in ["template.json", "tools.json"] {
-        let text = read(&Path::new("tests/fixtures/model").join(name));
+        let text = read(&Path::new("fixtures/model").join(name));
         write(&folder, name, &format!("\u{feff}{text}"));
     }
     let text = "response_template: template.json\ntools: tools.json\ncases:\n  \
@@ -183,7 +185,7 @@ fn summary(trace: &EventTrace) -> String {
 
 #[test]
 fn what_depends_on_cuts_is_told_with_the_fewest_places() {
-    let path = "tests/fixtures/failing/it_depends_on_cuts.fixture.yaml";
+    let path = "fixtures/failing/it_depends_on_cuts.fixture.yaml";
     let report = check(&[path.into()], &CheckOptions::default());
     let failures: Vec<&Failure> = report
         .cases()
@@ -418,7 +420,7 @@ fn blocks(page: &str) -> Vec<Block<'_>> {
 #[test]
 fn every_example_of_the_page_passes() {
     let folder = folder();
-    let page = read(Path::new("docs/fixtures.md"));
+    let page = read(&root().join("docs/fixtures.md"));
     let mut examples = Vec::new();
     for (index, block) in blocks(&page).into_iter().enumerate() {
         let is_fixture = block.code.contains("cases:") || block.code.contains("\"cases\":");
@@ -438,7 +440,7 @@ fn every_example_of_the_page_passes() {
 fn conversations_expect_what_comes_out_when_they_are_updated() {
     let folder = folder();
     for file in ["chat_template.jinja", "template.json"] {
-        let text = read(&Path::new("tests/fixtures/model").join(file));
+        let text = read(&Path::new("fixtures/model").join(file));
         write(&folder, file, &text);
     }
     let text = "response_template: template.json

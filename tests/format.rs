@@ -8,6 +8,8 @@ use unjinja::chat_template::{ChatTemplate, RenderInput};
 use unjinja::format::{Format, FoundSlot, Reading, Slot};
 use unjinja::{Object, Value, json};
 
+use crate::root;
+
 /// Why a reading does not say what a message says; nothing if it does.
 fn difference(reading: &Reading<'_>, message: &Value) -> Option<String> {
     let text = |key: &str| message.get(key).and_then(Value::as_str);
@@ -116,12 +118,8 @@ fn fault(format: &Format, prompt: &str, output: &str, message: &Value) -> Option
     }
 }
 
-fn project() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-}
-
 fn gallery() -> Vec<PathBuf> {
-    let files = fs::read_dir(project().join("chat_templates")).expect("the gallery is there");
+    let files = fs::read_dir(root().join("chat_templates")).expect("the gallery is there");
     let files = files.map(|file| file.expect("it can be read").path());
     let mut files: Vec<PathBuf> = files
         .filter(|file| file.extension().is_some_and(|kind| kind == "jinja"))
@@ -144,7 +142,7 @@ fn what_models_of_the_gallery_write_is_read() {
     for file in gallery() {
         let name = file.file_stem().unwrap_or_default().to_string_lossy();
         let format = format_of(&file, &RenderInput::default());
-        let fixture = project().join(format!("derived/{name}.fixture.yaml"));
+        let fixture = root().join(format!("derived/{name}.fixture.yaml"));
         let fixture = Fixture::load(&fixture).expect("the gallery has a fixture for it");
         for case in fixture.cases() {
             // What is cut off before anything was said has no ending.
@@ -194,7 +192,7 @@ fn a_format_is_as_its_schema_says() {
 /// another message does.
 #[test]
 fn what_models_of_the_shown_templates_write_is_read() {
-    let shared = project().join("../shared");
+    let shared = root().join("../shared");
     let Ok(cases) = fs::read_to_string(shared.join("cases/roundtrip.jsonl")) else {
         eprintln!("skipped: the shown cases are not here");
         return;
@@ -233,7 +231,7 @@ fn what_models_of_the_shown_templates_write_is_read() {
 
 #[test]
 fn a_long_text_is_read_and_one_that_is_too_long_is_refused() {
-    let file = project().join("chat_templates/xml-calls.jinja");
+    let file = root().join("chat_templates/xml-calls.jinja");
     let format = format_of(&file, &RenderInput::default());
     for part in ["High water. ", "<tool_call>\n<function=a>", "{\"[(<"] {
         let said = part.repeat(100_000 / part.len());
@@ -270,7 +268,7 @@ proptest! {
         text in "(<tool_call>|</tool_call>|<function=|>|\\n|a|\\{|\"|\\}|é|<\\|im_end\\|>|<think>|</think>| ){0,40}",
     ) {
         let names = ["xml-calls", "chatml-think-json-calls", "bare-json-call", "python-calls"];
-        let file = project().join(format!("chat_templates/{}.jinja", names[which]));
+        let file = root().join(format!("chat_templates/{}.jinja", names[which]));
         let format = format_of(&file, &RenderInput::default());
         match format.read(&text) {
             Ok(reading) => {
@@ -357,7 +355,7 @@ fn a_prompt_has_begun_what_stands_behind_the_last_header_of_a_turn_that_goes_on(
 /// `ARCHITECTURE.md` draws a turn as a tree. Its leaves are the texts of the turn, each behind the name of its slot or what it is.
 #[test]
 fn the_turn_drawn_in_the_architecture_is_read_as_it_is_drawn() {
-    let project = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let project = root();
     let page = fs::read_to_string(project.join("ARCHITECTURE.md")).expect("it is there");
     let drawn = page.split("```text\nturn, behind ").nth(1);
     let (header, tree) = drawn

@@ -18,6 +18,8 @@ use unjinja::grammar::{
 };
 use unjinja::{Object, Tools, Value, json};
 
+use crate::root;
+
 use sample::{Chance, calls_of, misread, mixed_tools};
 
 fn value(text: &str) -> Value {
@@ -435,7 +437,7 @@ fn schemas_allow_what_they_describe() {
 /// Schemas come from strangers, and may lead back to themselves.
 #[test]
 fn schemas_that_lead_back_to_themselves_come_to_an_end() {
-    let format = format_of(&project().join("chat_templates/xml-calls.jinja"));
+    let format = format_of(&root().join("chat_templates/xml-calls.jinja"));
     for schema in [
         r##"{"$ref": "#"}"##,
         r##"{"allOf": [{"$ref": "#"}]}"##,
@@ -516,7 +518,7 @@ fn lark_names_what_it_keeps_out_of_texts() {
         ),
         ("tab_fields", "do not have \"[\" in them"),
     ] {
-        let format = format_of(&project().join(format!("tests/invented/{name}.jinja")));
+        let format = format_of(&root().join(format!("tests/invented/{name}.jinja")));
         let grammar = Grammar::of(&format, &tools, &Request::new()).expect("there is one");
         let is_named = |warnings: &[String]| warnings.iter().any(|text| text.contains(kept_out));
         assert!(is_named(&grammar.to_lark().warnings), "{name}");
@@ -527,7 +529,7 @@ fn lark_names_what_it_keeps_out_of_texts() {
 /// Python's words are read by the types of whole arguments, and a quote that is escaped is not read at all.
 #[test]
 fn what_response_templates_can_not_read_is_named() {
-    let format = format_of(&project().join("chat_templates/python-dict-calls.jinja"));
+    let format = format_of(&root().join("chat_templates/python-dict-calls.jinja"));
     let tools = Tools::from_value(&value(
         r#"[{"name": "tide", "parameters": {"properties": {
             "strict": {"type": "boolean"}, "harbour": {"enum": ["Oslo", "Land's End"]}
@@ -573,12 +575,8 @@ fn steps_are_limited_by_what_is_read() {
     }
 }
 
-fn project() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-}
-
 fn gallery() -> Vec<(String, PathBuf)> {
-    let files = fs::read_dir(project().join("chat_templates")).expect("the gallery is there");
+    let files = fs::read_dir(root().join("chat_templates")).expect("the gallery is there");
     let files = files.map(|file| file.expect("it can be read").path());
     let files = files.filter(|file| file.extension().is_some_and(|kind| kind == "jinja"));
     let name = |file: &PathBuf| {
@@ -598,7 +596,7 @@ fn format_of(file: &Path) -> Format {
 }
 
 fn fixture_of(name: &str) -> Fixture {
-    let file = project().join(format!("derived/{name}.fixture.yaml"));
+    let file = root().join(format!("derived/{name}.fixture.yaml"));
     Fixture::load(&file).expect("the gallery has a fixture for it")
 }
 
@@ -616,7 +614,7 @@ fn tide_tools() -> Tools {
 #[test]
 fn grammars_of_the_gallery() {
     for name in ["chatml-think-json-calls", "xml-calls", "python-calls"] {
-        let format = format_of(&project().join(format!("chat_templates/{name}.jinja")));
+        let format = format_of(&root().join(format!("chat_templates/{name}.jinja")));
         let grammar = Grammar::of(&format, &tide_tools(), &Request::new()).expect("it has one");
         let tag = grammar.to_structural_tag();
         let style = json::Style::COMPACT.indent(1);
@@ -634,7 +632,7 @@ fn grammars_of_the_gallery() {
 /// What reads a call takes a marker for one wherever it stands; JSON can write it otherwise.
 #[test]
 fn no_marker_stands_in_a_string_where_a_language_can_say_so() {
-    let format = format_of(&project().join("chat_templates/chatml-json-calls.jinja"));
+    let format = format_of(&root().join("chat_templates/chatml-json-calls.jinja"));
     let grammar = Grammar::of(&format, &tide_tools(), &Request::new()).expect("it has one");
     let call = |harbour: &str| {
         format!(
@@ -663,7 +661,7 @@ fn no_marker_stands_in_a_string_where_a_language_can_say_so() {
 /// No marker shows where such a call ends; JSON can write each of the signs that do otherwise.
 #[test]
 fn no_call_stands_in_a_string_of_another() {
-    let format = format_of(&project().join("chat_templates/python-calls.jinja"));
+    let format = format_of(&root().join("chat_templates/python-calls.jinja"));
     let grammar = Grammar::of(&format, &tide_tools(), &Request::new()).expect("it has one");
     for (harbour, is_allowed) in [
         ("see (a), (b), c", true),
@@ -833,7 +831,7 @@ fn strings_that_are_not_empty_keep_markers_out() {
             "type": "object", "properties": {"x": {"type": "string", "minLength": 1}}, "required": ["x"]
         }}}]"#,
     ));
-    let format = format_of(&project().join("chat_templates/python-calls.jinja"));
+    let format = format_of(&root().join("chat_templates/python-calls.jinja"));
     let grammar = Grammar::of(&format, &tools, &Request::new()).expect("it has one");
     for (argument, expected) in [
         (r#""a)""#, "whole"),
@@ -868,7 +866,7 @@ fn no_answer_begins_as_a_call_does_that_nothing_opens() {
          {% if add_generation_prompt %}<|assistant|>{% endif %}",
         &tide_tools(),
     );
-    let recipients = format_of(&project().join("chat_templates/recipients.jinja"));
+    let recipients = format_of(&root().join("chat_templates/recipients.jinja"));
     let recipients = Grammar::of(&recipients, &tide_tools(), &Request::new()).expect("it has one");
     for (grammar, answer, expected) in [
         (&named, "Oslo is at {59, 10}", "whole"),
@@ -1359,7 +1357,7 @@ fn the_response_template_reads_what_the_grammar_allows() {
 
 #[test]
 fn a_request_says_what_may_be_called() {
-    let format = format_of(&project().join("chat_templates/chatml-think-json-calls.jinja"));
+    let format = format_of(&root().join("chat_templates/chatml-think-json-calls.jinja"));
     let fixture = fixture_of("chatml-think-json-calls");
     let tools = fixture.tools();
     let of = |request: &Request| Grammar::of(&format, tools, request);
@@ -1428,7 +1426,7 @@ proptest! {
         text in "(<tool_call>|</tool_call>|\\{\"name\": \"read_tide\", \"arguments\": |\\{\"harbour\": \"|\"\\}|\\}|é|\\n|<think>|</think>|[a-z]){0,20}",
         cut in 0..200_usize,
     ) {
-        let format = format_of(&project().join("chat_templates/chatml-think-json-calls.jinja"));
+        let format = format_of(&root().join("chat_templates/chatml-think-json-calls.jinja"));
         let grammar = Grammar::of(&format, &tide_tools(), &Request::new()).expect("there is one");
         match grammar.parse(&text) {
             Ok(_) => {
@@ -1537,7 +1535,7 @@ fn differences_put_together_are_the_message() {
 /// What is sent while a text comes in.
 #[test]
 fn differences_come_as_soon_as_they_are_sure() {
-    let format = format_of(&project().join("chat_templates/xml-calls.jinja"));
+    let format = format_of(&root().join("chat_templates/xml-calls.jinja"));
     let grammar = Grammar::of(&format, &tide_tools(), &Request::new()).expect("there is one");
     let mut stream = grammar.stream();
     let mut shown = Vec::new();
@@ -1600,7 +1598,7 @@ fn lark_keeps_apart_what_its_lexemes_would_take_together() {
     let before_calls = before_calls.expect("a text may stand before calls");
     assert!(before_calls.contains("|<answer>|"), "{lark}");
     // A text whose first sign is no bracket is one lexeme with what ends the turn, too.
-    let format = format_of(&project().join("chat_templates/bare-json-call.jinja"));
+    let format = format_of(&root().join("chat_templates/bare-json-call.jinja"));
     let grammar = Grammar::of(&format, &tide_tools(), &Request::new()).expect("it has calls");
     let lark = grammar.to_lark().text;
     let mut lines = lark.lines();
@@ -1689,7 +1687,7 @@ fn wide_tools(count: usize, are_required: bool) -> Tools {
 #[test]
 fn thousands_of_properties_take_no_longer_for_each() {
     for name in ["chatml-think-json-calls", "xml-calls", "python-calls"] {
-        let format = format_of(&project().join(format!("chat_templates/{name}.jinja")));
+        let format = format_of(&root().join(format!("chat_templates/{name}.jinja")));
         for are_required in [false, true] {
             let begun = Instant::now();
             let tools = wide_tools(2_000, are_required);

@@ -15,8 +15,10 @@ use unjinja::{Object, ParserOptions, ResponseTemplate, Value, json, parse};
 
 use crate::grammar::{agreement, sample};
 
+use crate::root;
+
 fn templates() -> Vec<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/invented");
+    let folder = root().join("tests/invented");
     let files = fs::read_dir(folder).expect("it is there");
     let mut files: Vec<PathBuf> = files.map(|file| file.expect("a file").path()).collect();
     files.sort();
@@ -97,7 +99,7 @@ fn no_reasoning_is_found_where_no_model_reasons() {
         "other_header_in_prompts",
         "voice",
     ];
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/invented");
+    let folder = root().join("tests/invented");
     for name in without {
         let template = chat_template(&folder.join(format!("{name}.jinja")));
         let derived = derive(&template, &DeriveOptions::default()).expect(name);
@@ -122,7 +124,7 @@ fn no_response_template_holds_words_of_the_conversations_it_was_tried_on() {
 /// What is derived without naming a version means the same to all that take it, as far as renderings go.
 #[test]
 fn versions_of_the_language_read_derived_templates_alike() {
-    let gallery = Path::new(env!("CARGO_MANIFEST_DIR")).join("chat_templates");
+    let gallery = root().join("chat_templates");
     let gallery = fs::read_dir(gallery).expect("it is there");
     let gallery = gallery.map(|file| file.expect("a file").path());
     let gallery = gallery.filter(|path| path.extension().is_some_and(|name| name == "jinja"));

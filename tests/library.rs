@@ -2,6 +2,8 @@
 //!
 //! `cargo test --test library render` runs what is in `render.rs`.
 
+use std::path::Path;
+
 mod cuts;
 mod engine;
 mod rooms;
@@ -57,3 +59,10 @@ mod regressions;
 mod roundtrip;
 #[cfg(all(feature = "check", feature = "grammar"))]
 mod synthetic;
+
+/// Where the repository is, whose gallery and examples the tests read.
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .expect("the package stands in the repository")
+}

@@ -3,7 +3,6 @@
 use std::fmt::Write as _;
 use std::fs;
 use std::ops::Range;
-use std::path::Path;
 
 use insta::assert_snapshot;
 use proptest::prelude::*;
@@ -14,6 +13,8 @@ use unjinja::conversation::{
 use unjinja::{Object, Value, json};
 
 use crate::synthetic::{conversation, jinja, maker, random};
+
+use crate::root;
 
 fn marking(template: &ChatTemplate) -> Result<Marking, MaskError> {
     Marking::of(template, &RenderInput::default(), MaskPolicy::default())
@@ -50,7 +51,7 @@ fn shown(masked: &Masked) -> String {
 
 /// All chat templates of the gallery, by name. They are for tokens of these names.
 pub(crate) fn gallery() -> Vec<(String, ChatTemplate)> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("chat_templates");
+    let folder = root().join("chat_templates");
     let files = fs::read_dir(folder).expect("the gallery is there");
     let files = files.map(|file| file.expect("the gallery can be read").path());
     let mut templates: Vec<(String, ChatTemplate)> = files

@@ -5,13 +5,14 @@
 
 use std::fmt::Write as _;
 use std::fs;
-use std::path::Path;
 
 use unjinja::chat_template::{ChatTemplate, RenderInput};
 use unjinja::lint::{Complaint, LintOptions, lint_chat_template};
 use unjinja::{Value, json};
 
 use crate::masks::gallery;
+
+use crate::root;
 
 /// A fault.
 struct Plant {
@@ -283,7 +284,7 @@ fn faults_in_the_gallery_are_found_in_their_line() {
 
 #[test]
 fn faults_in_published_templates_are_found_in_their_line() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/templates");
+    let folder = root().join("../shared/templates");
     let Ok(files) = fs::read_dir(&folder) else {
         println!("skipped: there is no ../shared/templates");
         return;

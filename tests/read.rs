@@ -1,7 +1,6 @@
 //! Whole conversations are read back from what chat templates make of them.
 
 use std::fs;
-use std::path::Path;
 
 use proptest::prelude::*;
 use unjinja::chat_template::{ChatTemplate, RenderInput};
@@ -10,6 +9,8 @@ use unjinja::format::ConversationSlot;
 use unjinja::{Value, json};
 
 use crate::synthetic::{conversation, jinja, maker, random};
+
+use crate::root;
 
 fn value(text: &str) -> Value {
     json::read(text).unwrap_or_else(|error| panic!("{error}: {text}"))
@@ -159,7 +160,7 @@ const OTHERWISE: &[(&str, &str)] = &[
 
 #[test]
 fn conversations_of_the_gallery_are_read_and_render_to_the_same_text_again() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("chat_templates");
+    let folder = root().join("chat_templates");
     let mut paths: Vec<_> = fs::read_dir(folder)
         .expect("the gallery is there")
         .map(|entry| entry.expect("a file").path())

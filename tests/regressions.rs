@@ -8,6 +8,8 @@ use unjinja::chat_template::{ChatTemplate, RenderInput};
 use unjinja::check::{CheckOptions, FirstFixture, check};
 use unjinja::derive::{DeriveOptions, derive};
 
+use crate::root;
+
 /// What is changed, and into what.
 const CHANGES: [(&str, &str, &str); 14] = [
     (
@@ -84,7 +86,7 @@ const CHANGES: [(&str, &str, &str); 14] = [
 
 #[test]
 fn each_change_of_a_chat_template_is_seen_by_its_first_fixture() {
-    let jinja = fs::read_to_string("chat_templates/chatml-think-json-calls.jinja");
+    let jinja = fs::read_to_string(root().join("chat_templates/chatml-think-json-calls.jinja"));
     let jinja = jinja.expect("the template is there");
     let template = ChatTemplate::from_jinja(&jinja);
     let derived = derive(&template, &DeriveOptions::default()).expect("it is derived");

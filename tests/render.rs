@@ -5,13 +5,13 @@
 //! they say under `python` what it does there, and why we don't. `generated` has the ranges of
 //! characters that `{% generation %}` encloses.
 
-use std::path::Path;
-
 use proptest::prelude::*;
 
 use jiff::civil::{DateTime, date};
 use unjinja::chat_template::{ChatTemplate, RenderError, RenderInput, Rendering};
 use unjinja::{Value, json};
+
+use crate::root;
 
 const KEYS: [&str; 6] = [
     "template",
@@ -80,7 +80,7 @@ fn wrong_ranges(expected: Option<&Value>, rendering: &Rendering) -> Option<Strin
 
 #[test]
 fn templates_render_to_what_the_rows_say() {
-    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/render");
+    let directory = root().join("tests/render");
     let (mut count, mut failures) = (0, Vec::new());
     for entry in std::fs::read_dir(&directory).expect("the rows are there") {
         let path = entry.expect("the directory can be read").path();

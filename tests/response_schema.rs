@@ -5,13 +5,14 @@
 //! `warnings` that it loads with. What is compared is the written form: the order of keys matters, and
 //! `1` is not `1.0`.
 
-use std::path::Path;
 use std::thread;
 
 use proptest::prelude::*;
 
 use unjinja::response_schema::ResponseSchema;
 use unjinja::{Diagnostic, Object, Value, json};
+
+use crate::root;
 
 #[test]
 fn response_schemas_do_what_the_cases_say() {
@@ -39,7 +40,7 @@ fn response_schemas_do_what_the_cases_say() {
 
 /// All cases, each with its file and name.
 fn cases() -> Vec<(String, Object)> {
-    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/response_schema");
+    let directory = root().join("tests/response_schema");
     let mut files: Vec<_> = std::fs::read_dir(&directory)
         .expect("the cases are there")
         .map(|entry| entry.expect("the directory can be read").path())

@@ -10,6 +10,8 @@ use std::path::{Path, PathBuf};
 
 use picture::Frame;
 
+use crate::root;
+
 /// The rooms whose `mod.rs` has its files in groups, of which each imports from none that comes later.
 const ORDERED: [&str; 4] = ["analysis", "chat_template", "derive", "format"];
 
@@ -35,10 +37,6 @@ const STRANGERS: [(&str, &[&str]); 10] = [
 
 /// The packages that the picture shows above the library, by their folders.
 const ABOVE: [&str; 5] = ["cli", "serve", "replay", "playground", "python"];
-
-fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-}
 
 fn source() -> PathBuf {
     root().join("src")

@@ -9,17 +9,11 @@ mod changes;
 mod fixtures;
 mod templates;
 
-use std::path::Path;
-
 use jsonschema::Validator;
 use unjinja::{Diagnostic, Value, json};
 
 const TEMPLATES: &str = include_str!("../parser/schema/response-template.schema.json");
 const FIXTURES: &str = include_str!("../schema/fixture.schema.json");
-
-fn project() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-}
 
 fn parsed(schema: &str) -> serde_json::Value {
     serde_json::from_str(schema).expect("the schema is JSON")

@@ -264,9 +264,12 @@ fn names_of_sources() {
     assert_eq!(parse("-"), Ok(Source::Stdin));
     assert_eq!(parse(path.to_str().expect("UTF-8")), Ok(Source::Path(path)));
     // A path that exists wins.
-    assert_eq!(parse("src/lint"), Ok(Source::Path("src/lint".into())));
-    let model: ModelId = "src/toml@v1".parse().expect("a model");
-    assert_eq!(parse("src/toml@v1"), Ok(Source::Hub(model)));
+    assert_eq!(
+        parse("fixtures/right"),
+        Ok(Source::Path("fixtures/right".into()))
+    );
+    let model: ModelId = "fixtures/toml@v1".parse().expect("a model");
+    assert_eq!(parse("fixtures/toml@v1"), Ok(Source::Hub(model)));
     assert_eq!(
         parse("gpt2"),
         Err(

@@ -9,8 +9,9 @@ use unjinja::check::{FirstFixture, Fixture};
 use unjinja::derive::{DeriveOptions, derive};
 use unjinja::{Diagnostic, Value, json};
 
+use crate::root;
 use crate::schema::changes::changed;
-use crate::schema::{FIXTURES, Rule, TEMPLATES, parsed, parts, project, target, templates};
+use crate::schema::{FIXTURES, Rule, TEMPLATES, parsed, parts, target, templates};
 
 /// What the loader says of fixtures that no schema can find anything wrong with.
 const BEYOND_SCHEMAS: &[&str] = &[
@@ -186,7 +187,7 @@ fn the_example_of_the_schema_passes() {
 
 #[test]
 fn what_is_begun_from_a_chat_template_is_accepted() {
-    let source = Source::Path(project().join("examples/chat_template.jinja"));
+    let source = Source::Path(root().join("examples/chat_template.jinja"));
     let template = ChatTemplate::load(&source, &LoadOptions::default()).expect("it is there");
     let derived = derive(&template, &DeriveOptions::default()).expect("it can be read back");
     let fixture = FirstFixture::new(&derived);
@@ -230,8 +231,7 @@ fn the_schema_of_templates_stands_in_that_of_fixtures() {
     }
     expected.push_str("  }\n}\n");
     if std::env::var_os("UNJINJA_UPDATE").is_some() {
-        fs::write(project().join("schema/fixture.schema.json"), expected)
-            .expect("it can be written");
+        fs::write(root().join("schema/fixture.schema.json"), expected).expect("it can be written");
     } else {
         let remedy = "write it anew with UNJINJA_UPDATE=1 cargo test --test library schema";
         assert!(

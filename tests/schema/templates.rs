@@ -7,8 +7,9 @@ use insta::assert_snapshot;
 use unjinja::response::Language;
 use unjinja::{Diagnostic, ResponseTemplate, Value, json};
 
+use crate::root;
 use crate::schema::changes::changed;
-use crate::schema::{Rule, TEMPLATES, foreign, project};
+use crate::schema::{Rule, TEMPLATES, foreign};
 
 /// What the loader says of templates that no schema can find anything wrong with.
 pub(crate) const BEYOND_SCHEMAS: &[&str] = &[
@@ -31,7 +32,7 @@ fn read(path: &Path) -> Value {
 
 /// The JSON files of a folder, in order.
 fn json_files(folder: &str) -> Vec<PathBuf> {
-    let entries = fs::read_dir(project().join(folder)).expect("the folder is there");
+    let entries = fs::read_dir(root().join(folder)).expect("the folder is there");
     let paths = entries.map(|entry| entry.expect("the folder can be read").path());
     let mut files: Vec<PathBuf> = paths
         .filter(|path| path.extension().is_some_and(|kind| kind == "json"))
@@ -44,7 +45,7 @@ fn json_files(folder: &str) -> Vec<PathBuf> {
 #[test]
 fn each_parser_and_each_version_of_the_language_is_documented() {
     let text = |path: &str| {
-        let text = fs::read_to_string(project().join(path));
+        let text = fs::read_to_string(root().join(path));
         text.unwrap_or_else(|error| panic!("{path}: {error}"))
     };
     let schema = json::read(TEMPLATES).expect("the schema is JSON");
@@ -78,7 +79,7 @@ fn each_parser_and_each_version_of_the_language_is_documented() {
 /// The templates that people see, each with its name.
 fn published() -> Vec<(String, Value)> {
     let mut files = json_files("derived");
-    files.push(project().join("examples/template.json"));
+    files.push(root().join("examples/template.json"));
     let named = |path: PathBuf| (path.display().to_string(), read(&path));
     files.into_iter().map(named).collect()
 }
