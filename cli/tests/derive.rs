@@ -1005,10 +1005,10 @@ fn whom_a_template_is_for_decides_how_a_list_of_calls_in_python_is_read() {
     assert_snapshot!(of_versions(&served.stderr), @r#"
     taken by   transformers from 5.13.0 on, vLLM from 0.32.0 on, SGLang from 0.5.23 on, TRL from 1.7.1 on
     otherwise  `--for transformers@5.24` has `tool_calls` by `python-call-list`: 18 of 18 renderings recovered
-               {"open_pattern":"<call>\\s*(?=\\[)","close_pattern":"</call>\\s*","content":"python-call-list","transform":{"type":"function","function":{"name":"{name}","arguments":"{arguments}"}},"transform_each":true}
+               {"open_pattern":"<call>\\s*(?=\\[)","close_pattern":"(?:</call>|<end>)\\s*","content":"python-call-list","transform":{"type":"function","function":{"name":"{name}","arguments":"{arguments}"}},"transform_each":true}
     "#);
     let newest = derive(&["--for", "transformers@5.24"]);
-    assert_snapshot!(newest.stdout, @r#"{"version":1,"defaults":{"role":"assistant"},"start_anchor":"<assistant>","fields":{"tool_calls":{"open_pattern":"<call>\\s*(?=\\[)","close_pattern":"</call>\\s*","content":"python-call-list","transform":{"type":"function","function":{"name":"{name}","arguments":"{arguments}"}},"transform_each":true},"content":{"close_pattern":"<end>\\s*"}}}"#);
+    assert_snapshot!(newest.stdout, @r#"{"version":1,"defaults":{"role":"assistant"},"start_anchor":"<assistant>","fields":{"tool_calls":{"open_pattern":"<call>\\s*(?=\\[)","close_pattern":"(?:</call>|<end>)\\s*","content":"python-call-list","transform":{"type":"function","function":{"name":"{name}","arguments":"{arguments}"}},"transform_each":true},"content":{"close_pattern":"<end>\\s*"}}}"#);
     assert_snapshot!(of_versions(&newest.stderr), @"
     for        transformers 5.24.0 takes it, but makes no use of part of it; versions from 5.24.0 on do
                /fields/tool_calls/transform_each: transformers 5.24.0 takes the template, but `transformers serve` ends its streams with an error at every call: a region holds a list of calls: read whole outputs, where the format writes its calls as one list

@@ -50,6 +50,19 @@ impl TurnShape {
         markers::are_markers(rest) && !self.goes_on(rest)
     }
 
+    /// An output without what ends its turn, which may be several markers: `<end></s>`.
+    pub(crate) fn without_ends<'t>(&self, output: &'t str) -> &'t str {
+        let mut bare = output.trim_end();
+        let cut = |text: &'t str| {
+            let mut ends = self.ends.iter().map(|end| end.trim());
+            ends.find_map(|end| text.strip_suffix(end).filter(|_| !end.is_empty()))
+        };
+        while let Some(rest) = cut(bare) {
+            bare = rest.trim_end();
+        }
+        bare
+    }
+
     /// Whether another turn begins in a text.
     pub(crate) fn goes_on(&self, rest: &str) -> bool {
         let mut headers = self.headers.iter().chain(&self.next_header);
@@ -230,6 +243,23 @@ mod tests {
     use super::*;
     use crate::analysis::tests::found;
     use crate::chat_template::ChatTemplate;
+
+    #[test]
+    fn a_turn_may_end_with_several_markers() {
+        let ends = ["<end>", "</s>"].map(str::to_owned).to_vec();
+        let turn = TurnShape {
+            ends,
+            ..TurnShape::default()
+        };
+        for (output, expected) in [
+            ("Yes.<end>\n</s>\n", "Yes."),
+            ("Yes.</s><end>", "Yes."),
+            ("Write <end> there.", "Write <end> there."),
+            ("<end>", ""),
+        ] {
+            assert_eq!(turn.without_ends(output), expected, "{output}");
+        }
+    }
 
     fn shape() -> TurnShape {
         TurnShape {

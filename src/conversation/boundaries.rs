@@ -74,9 +74,9 @@ pub fn role_boundaries(
     };
     let marking = Marking::of(template, base, policy)?;
     let prepared = template.prepare();
+    let deadline = Deadline::begin();
     let analysis = analyze(template, &prepared, base, &[])?;
     let renderer = marking.marked().renderer()?;
-    let deadline = Deadline::begin();
     let inputs = conversations(&analysis.prober).into_iter();
     let renderings = inputs.filter_map(|conversation| {
         let rendering = deadline.render(&renderer, &conversation.input).ok()?;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::chat_template::{RenderError, RenderInput, Renderer, Rendering};
 use crate::stopwatch::Stopwatch;
 
-/// How long all renderings for one question may take together: as long as those of the analysis before. Ordinary
+/// How long all renderings for one question may take together, with the analysis before them, which may take all of it. Ordinary
 /// templates take a tenth of a second for a marking.
 const MAX_TIME: Duration = Duration::from_secs(5);
 

@@ -179,9 +179,9 @@ impl Marking {
             let findings = Findings::of(template, base).ok();
             return Ok(marking(jinja, MarkingProof::default(), findings.as_ref()));
         }
+        let deadline = Deadline::begin();
         let analysis = analyze(template, &prepared, base, &[])?;
         let renderer = prepared.renderer()?;
-        let deadline = Deadline::begin();
         let probes = probes(&renderer, conversations(&analysis.prober), deadline);
         let probes = probes.map_err(MaskError::Untaggable)?;
         if !probes.iter().any(Probed::shows_assistant) {

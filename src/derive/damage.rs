@@ -181,7 +181,10 @@ impl Mutator<'_, '_> {
         match written.calls.as_slice() {
             _ if written.reasoning.is_some() => {}
             [] if written.content.is_some() && self.findings.content.open.is_none() => {
-                let output = format!("{}\n{open}{close}", self.without_turn_end());
+                let output = format!(
+                    "{}\n{open}{close}",
+                    self.findings.turn.without_ends(&self.sample.output)
+                );
                 self.put("no call between what opens and closes calls", output);
             }
             // One call says it as well as ten, and none of them is a reason to read texts otherwise.
@@ -198,32 +201,26 @@ impl Mutator<'_, '_> {
 
     /// The end is missing: the marker of the turn's end, or all that follows the last call.
     fn ends(&mut self) {
-        let output = &self.sample.output;
-        let mut bare = output.trim_end().to_owned();
-        for end in &self.findings.turn.ends {
-            bare = bare
-                .strip_suffix(end.as_str())
-                .unwrap_or(&bare)
-                .trim_end()
-                .to_owned();
-        }
-        self.put("the turn's end missing", bare.clone());
+        let output = self.sample.output.trim_end();
+        let bare = self.findings.turn.without_ends(output);
+        self.put("the turn's end missing", bare.to_owned());
         let Some(calls) = self.calls else { return };
         let written = &self.sample.written;
         if written.calls.len() == 1 && written.content.is_none() {
-            let section = calls.section_close.trim();
-            let close = &calls.close;
-            let bare = bare.strip_suffix(section).unwrap_or(&bare).trim_end();
-            if let Some(bare) = bare
-                .strip_suffix(close.trim())
-                .filter(|_| has_own_end(close))
-            {
-                self.put("a call's end missing", bare.to_owned());
-                // As this turn ends, which has calls.
-                let mut ends = self.findings.turn.ends.iter();
-                let own = ends.find(|end| output.trim_end().ends_with(end.as_str()));
-                if let Some(end) = own.or(self.findings.turn.ends.first()) {
-                    self.put("a call's end missing", format!("{bare}{end}"));
+            // As this turn ends, which has calls.
+            let end = match output[bare.len()..].trim() {
+                "" => self.findings.turn.ends.first().map(String::as_str),
+                own => Some(own),
+            };
+            let mut cuts = cut_short(calls, bare);
+            // One call says it as well as ten of what is left of the end.
+            if written.calls[0] != tide_call() {
+                cuts.truncate(1);
+            }
+            for cut in cuts {
+                self.put("a call's end missing", cut.to_owned());
+                if let Some(end) = end {
+                    self.put("a call's end missing", format!("{cut}{end}"));
                 }
             }
         }
@@ -290,10 +287,12 @@ impl Mutator<'_, '_> {
             let output = self.sample.output.replace(&written, &changed);
             self.put("a line break between two calls", output);
         }
-        if !has_own_end(close) {
+        let end = own_end(calls, close);
+        if !has_own_end(end) {
             return;
         }
-        let output = self.sample.output.replacen(close.trim(), "", 1);
+        let brackets = close.trim().strip_suffix(end).unwrap_or_default();
+        let output = self.sample.output.replacen(close.trim(), brackets, 1);
         self.put("a call's end missing before the next", output);
         // Where nothing opens a call, what separates it from the one before is all that tells where it begins.
         if !calls.separator.is_empty() && !calls.open.is_empty() {
@@ -338,17 +337,12 @@ impl Mutator<'_, '_> {
         {
             return;
         }
-        let output = format!("{}\nThat is what I ask.", self.without_turn_end());
+        let output = format!(
+            "{}\nThat is what I ask.",
+            self.findings.turn.without_ends(&self.sample.output)
+        );
         let expected = written.clone().with_content("That is what I ask.");
         self.put_as("a text behind the calls", output, expected);
-    }
-
-    /// What is written, without what ends the turn.
-    fn without_turn_end(&self) -> &str {
-        let output = self.sample.output.trim_end();
-        let mut ends = self.findings.turn.ends.iter();
-        let bare = ends.find_map(|end| output.strip_suffix(end.trim()));
-        bare.unwrap_or(output).trim_end()
     }
 
     /// The text is cut off.
@@ -504,7 +498,11 @@ impl Mutator<'_, '_> {
                 )
             }
             ([_], None) => {
-                let bare = self.without_turn_end().to_owned();
+                let bare = self
+                    .findings
+                    .turn
+                    .without_ends(&self.sample.output)
+                    .to_owned();
                 ("another end of a turn with a call", &[][..], bare)
             }
             _ => return,
@@ -713,6 +711,41 @@ impl Mutator<'_, '_> {
         let expected = self.sample.written.clone().with_reasoning(&inner);
         let output = format!("{}{inner}{rest}", &output[..span.start]);
         self.put_as("a call within reasoning", output, expected);
+    }
+}
+
+/// A turn that ends with a call, without all that closes it, or without the last markers of that: `{}</a></b>` ends as `{}` and as `{}</a>`.
+fn cut_short<'t>(calls: &CallParts<'_>, bare: &'t str) -> Vec<&'t str> {
+    let section = calls.section_close.trim();
+    let head = bare.strip_suffix(section).unwrap_or(bare).trim_end();
+    let Some(head) = head.strip_suffix(calls.close.trim()) else {
+        return Vec::new();
+    };
+    let end = own_end(calls, &bare[head.len()..]);
+    if markers::markers(end).next().is_none() && end.len() < 3 {
+        return Vec::new();
+    }
+    let mut at = bare.len() - end.len();
+    let mut cuts = vec![bare[..at].trim_end()];
+    for piece in markers::pieces(end) {
+        if markers::is_marker(piece) {
+            cuts.push(bare[..at].trim_end());
+        }
+        at += piece.len();
+    }
+    cuts.dedup();
+    cuts
+}
+
+/// What closes a call, without the brackets of its own that it begins with: these are written, or the call would be cut off.
+fn own_end<'t>(calls: &CallParts<'_>, close: &'t str) -> &'t str {
+    let arguments = calls.single_arguments();
+    let has_brackets =
+        calls.ends_with_bracket() || arguments.is_some_and(|arguments| arguments.in_python);
+    let is_bracket = |c: char| c.is_whitespace() || has_brackets && "}])\"'".contains(c);
+    match markers::pieces(close.trim()).next() {
+        Some(first) if markers::is_marker(first) => close.trim(),
+        _ => close.trim_start_matches(is_bracket).trim_end(),
     }
 }
 
@@ -1243,5 +1276,28 @@ mod tests {
         ] {
             assert_eq!(has_own_end(close), has_end, "{close:?}");
         }
+    }
+    #[test]
+    fn a_call_is_cut_short_behind_its_own_brackets() {
+        let cut = |calls, bare: &str| {
+            let findings = invented::with_calls(calls);
+            let parts = findings.call_parts().expect("there are calls");
+            let cuts = cut_short(&parts, bare).into_iter().map(str::to_owned);
+            cuts.collect::<Vec<_>>()
+        };
+        let none: [&str; 0] = [];
+        assert_eq!(cut(JSON_CALL, "<c>{}</c>"), ["<c>{}"]);
+        let parts = ["", "<c><a>ARGUMENTS</a>\n</c>", "\n", ""];
+        assert_eq!(
+            cut(parts, "<c><a>{}</a>\n</c>"),
+            ["<c><a>{}", "<c><a>{}</a>"]
+        );
+        let own = ["", "<c>{\"NAME\": ARGUMENTS}</c>", "\n", ""];
+        assert_eq!(cut(own, "<c>{\"read\": {}}</c>"), ["<c>{\"read\": {}}"]);
+        let listed = ["<calls>[", "NAME(«KEY=QUOTED·, »)", ", ", "]</calls>"];
+        assert_eq!(cut(listed, "<calls>[read()]</calls>"), ["<calls>[read()]"]);
+        // Brackets alone are never left out.
+        let listed = ["[", "NAME(«KEY=QUOTED·, »)", ", ", "]"];
+        assert_eq!(cut(listed, "[read()]"), none);
     }
 }

@@ -156,11 +156,7 @@ fn shown_call(findings: &Findings, samples: &[Sample]) -> Option<(String, String
 /// A whole call, as the chat template writes it.
 fn whole_call(findings: &Findings, samples: &[Sample]) -> Option<String> {
     let calls = findings.call_parts()?;
-    let output = plain_call(samples)?.output.trim_end();
-    let mut ends = findings.turn.ends.iter();
-    let own = ends
-        .find_map(|end| output.strip_suffix(end.as_str()))
-        .unwrap_or(output);
+    let own = findings.turn.without_ends(&plain_call(samples)?.output);
     let head = match calls.section_open.trim() {
         "" => calls.first_text().trim(),
         section => section,

@@ -157,6 +157,60 @@ impl Drafter<'_> {
         ways.into_iter().map(Delimiter::Expression).collect()
     }
 
+    /// What closes a call whose last markers may be left out: of `}</a></b>`, a model writes `}</a>` or `}`, and the turn ends.
+    pub(super) fn closes_cut_short(&self, calls: &CallParts<'_>) -> Vec<Delimiter> {
+        let arguments = calls.single_arguments();
+        let in_python = arguments.is_some_and(|arguments| arguments.in_python);
+        if calls.close.has_slots() || !(in_python || calls.ends_with_bracket()) {
+            return Vec::new();
+        }
+        let (close, section) = (calls.close.trim(), calls.section_close.trim());
+        let (mut brackets, mut rest) = split_brackets(close);
+        let mut place = unclear(calls, brackets.trim());
+        if rest.is_empty() {
+            (brackets, rest) = split_brackets(section);
+            if !brackets.trim().is_empty() {
+                place.push_str(&format!("\\s*{}", ignoring_space(brackets.trim())));
+            }
+        }
+        let parts = markers::pieces(rest).map(str::trim);
+        let parts = parts.filter(|part| !part.is_empty()).map(ignoring_space);
+        let parts: Vec<String> = parts.collect();
+        let place = place.trim_start_matches("\\s*");
+        // Strings hold a `)` with a fence behind it, too.
+        let is_clear = unlikely_in_prose(rest) || place.is_empty() && rest.len() >= 3;
+        let Some((last, before)) = parts.split_last().filter(|_| is_clear) else {
+            return Vec::new();
+        };
+        let before = before.iter().rev();
+        let before = before.fold(String::new(), |rest, part| format!("(?:{part}\\s*{rest})?"));
+        let ends = self.turn_ends();
+        let ends: Vec<String> = ends.iter().map(|end| ignoring_space(end)).collect();
+        let either = any_of([last].into_iter().chain(&ends));
+        // As the draft has it.
+        let own = match unlikely_in_prose(close) {
+            true => Some(Delimiter::IgnoringSpace(own_close(calls))),
+            false => self
+                .unclear_close(calls, close, section)
+                .map(Delimiter::Expression),
+        };
+        let ways = match place {
+            "" => vec![
+                format!("{BEHIND_BRACKET}{}\\s*", parts.join("\\s*")),
+                format!("{BEHIND_BRACKET}{before}{either}\\s*"),
+            ],
+            place => {
+                let ahead = before_any_of(ends.iter().cloned().chain(["\\Z".to_owned()]));
+                vec![
+                    format!("{place}\\s*{before}{either}\\s*"),
+                    format!("{place}\\s*(?:{before}{last}\\s*|{ahead})"),
+                ]
+            }
+        };
+        let ways = ways.into_iter().map(Delimiter::Expression);
+        own.into_iter().chain(ways).collect()
+    }
+
     /// The markers between calls that close one by themselves.
     pub(super) fn markers_between(&self, calls: &CallParts<'_>) -> Vec<String> {
         let ends = self.turn_ends();
@@ -378,6 +432,12 @@ pub(super) fn close_behind_bracket(calls: &CallParts<'_>) -> Option<Delimiter> {
         let close = ignoring_space(&markers::markers_or_whole(close).join(" "));
         Delimiter::Expression(format!("{BEHIND_BRACKET}{close}\\s*"))
     })
+}
+
+/// The brackets that a text begins with.
+fn split_brackets(text: &str) -> (&str, &str) {
+    let is_bracket = |c: char| c.is_whitespace() || "}])".contains(c);
+    text.split_at(text.len() - text.trim_start_matches(is_bracket).len())
 }
 
 /// What closes a call on a line of its own: an argument that speaks of `[/call]` has that amid a line.
@@ -699,6 +759,51 @@ mod tests {
             });
             let found: Vec<String> = found.iter().map(Delimiter::expression).collect();
             assert_eq!(found, expected, "{content:?} {calls:?}");
+        }
+    }
+    #[test]
+    fn the_last_markers_of_a_calls_end_may_be_left_out() {
+        let listed = ["<calls>[", PYTHON, ", ", "]</calls>"];
+        for (calls, expected) in [
+            // Behind JSON, any of them closes the call.
+            (
+                ["", "<do><with>ARGUMENTS</with></do>", "", ""],
+                vec![
+                    r"</with>",
+                    r"(?<=[}\]])\s*</with>\s*</do>\s*",
+                    r"(?<=[}\]])\s*(?:</with>\s*)?(?:</do>|<end>)\s*",
+                ],
+            ),
+            // A bracket of the call's own is written.
+            (
+                ["", "<call>{\"NAME\": ARGUMENTS}</call>", "", ""],
+                vec![
+                    r"\}\s*</call>",
+                    r"\}\s*(?:</call>|<end>)\s*",
+                    r"\}\s*(?:</call>\s*|(?=<end>|\Z))",
+                ],
+            ),
+            (
+                listed,
+                vec![
+                    r"(?<=\))\s*\]</calls>\s*",
+                    r"(?<=\))\s*\]\s*(?:</calls>|<end>)\s*",
+                    r"(?<=\))\s*\]\s*(?:</calls>\s*|(?=<end>|\Z))",
+                ],
+            ),
+            // A text holds such signs, and a value between markers may be anything.
+            (["[", PYTHON, ", ", "]"], vec![]),
+            (
+                ["", "<call=NAME>«<arg=KEY>RAW</arg>»</call></do>", "", ""],
+                vec![],
+            ),
+        ] {
+            let findings = invented::with_calls(calls);
+            let found = asked(&findings, &[], |drafter| {
+                drafter.closes_cut_short(drafter.calls.expect("there are calls"))
+            });
+            let found: Vec<String> = found.iter().map(Delimiter::expression).collect();
+            assert_eq!(found, expected, "{calls:?}");
         }
     }
 }

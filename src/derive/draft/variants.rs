@@ -237,6 +237,7 @@ impl Drafter<'_> {
         let closes = closes.chain(close_behind_line_break(calls));
         let closes = closes.chain(self.closes_behind_argument(calls));
         let closes = closes.chain(self.close_or_end(calls));
+        let closes = closes.chain(self.closes_cut_short(calls));
         // What closes calls itself is not to be exchanged for the end of the turn, which closes those that are broken off.
         let ends = self.ends_of_calls(calls).into_iter();
         let is_closed = [&*calls.close, &*calls.section_close].concat();
@@ -411,7 +412,7 @@ impl Drafter<'_> {
             .filter(|_| !turn.before_seams.is_empty());
         behind.extend(headers.map(|header| header.trim().to_owned()));
         // A common sign stands in answers as well, and then what follows it is said.
-        behind.retain(|text| unlikely_in_prose(text) && !text.contains(is_slot));
+        behind.retain(|text| unlikely_in_prose(text));
         markers::dedup(&mut behind);
         let opens = &self.findings.content;
         let opens: Vec<&str> = opens
@@ -517,8 +518,12 @@ impl Drafter<'_> {
                 }
             });
         }
-        // A call without arguments ends at once.
-        follows.push(ignoring_space(Some(close).filter(|close| is_known(close))?));
+        // A call without arguments ends at once, perhaps with a word on a line of its own.
+        let is_line =
+            calls.close.starts_with('\n') && !close.is_empty() && !close.contains(is_slot);
+        follows.push(ignoring_space(
+            Some(close).filter(|close| is_line || is_known(close))?,
+        ));
         markers::dedup(&mut follows);
         Some(before_any_of(follows))
     }
