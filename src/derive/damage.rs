@@ -1277,6 +1277,7 @@ mod tests {
             assert_eq!(has_own_end(close), has_end, "{close:?}");
         }
     }
+
     #[test]
     fn a_call_is_cut_short_behind_its_own_brackets() {
         let cut = |calls, bare: &str| {

@@ -761,6 +761,7 @@ mod tests {
             assert_eq!(found, expected, "{content:?} {calls:?}");
         }
     }
+
     #[test]
     fn the_last_markers_of_a_calls_end_may_be_left_out() {
         let listed = ["<calls>[", PYTHON, ", ", "]</calls>"];

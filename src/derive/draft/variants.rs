@@ -500,9 +500,13 @@ impl Drafter<'_> {
             return Some(before_any_of([bracket]));
         }
         let arguments = calls.single_arguments()?;
+        // Of what names the call once more, the beginning is known.
         let close = markers::split_close(&calls.close).0.trim();
+        let close = close.split(is_slot).next().unwrap_or_default().trim();
         let is_known = |text: &str| unlikely_in_prose(text) && !text.contains(is_slot);
-        let between = arguments.first_between().trim();
+        // `<KEY type="text">` and `<KEY type="json">` begin alike.
+        let between = arguments.between.iter().map(|text| text.trim());
+        let between = between.reduce(markers::shared_start).unwrap_or_default();
         let mut follows: Vec<String> = Vec::new();
         for open in &arguments.opens {
             let marker = markers::markers(open).next().unwrap_or(open);
@@ -519,8 +523,7 @@ impl Drafter<'_> {
             });
         }
         // A call without arguments ends at once, perhaps with a word on a line of its own.
-        let is_line =
-            calls.close.starts_with('\n') && !close.is_empty() && !close.contains(is_slot);
+        let is_line = calls.close.starts_with('\n') && !close.is_empty();
         follows.push(ignoring_space(
             Some(close).filter(|close| is_line || is_known(close))?,
         ));
@@ -860,6 +863,12 @@ mod tests {
                 "<call=NAME>«KEY: RAW·\n»</call>",
                 Some(r"(?=[^\s:]+:|</call>)"),
             ),
+            // What closes a call may name it once more, or be a word on a line of its own.
+            (
+                "<call=NAME>«<arg=KEY>RAW</arg>»</call=NAME>",
+                Some("(?=<arg=|</call=)"),
+            ),
+            ("call NAME«\nKEY: RAW»\nend", Some(r"(?=[^\s:]+:|end)")),
             // With nothing clear to look for, any word would do.
             ("<call=NAME>«KEY RAW·\n»</call>", None),
             ("<call=NAME>«<arg=KEY>RAW</arg>»}", None),
