@@ -437,6 +437,21 @@ fn every_example_of_the_page_passes() {
 }
 
 #[test]
+fn where_very_many_expectations_can_not_be_written_an_update_ends_all_the_same() {
+    // YAML has nothing for half a character.
+    let cases: String = (0..3_000)
+        .map(|n| format!("- {{name: case {n}, output: '\"\\ud800\"', message: {{content: old}}}}\n"))
+        .collect();
+    let head = "response_template: {start_anchor: <bot>, fields: {content: {content: json}}}\n";
+    let text = format!("{head}cases:\n{cases}");
+    let path = Path::new("halves.fixture.yaml");
+    let fixture = Fixture::parse(path, text.clone()).expect("a fixture");
+    let update = fixture.update(&CheckOptions::default());
+    assert_eq!(update.left.len(), 3_000);
+    assert!(update.text == text, "nothing has changed");
+}
+
+#[test]
 fn conversations_expect_what_comes_out_when_they_are_updated() {
     let folder = folder();
     for file in ["chat_template.jinja", "template.json"] {

@@ -46,6 +46,12 @@ impl Delimiter {
         matches!(self, Delimiter::Expression(text) if looks.iter().any(|look| text.contains(look)))
     }
 
+    /// Whether what it looks at may change as more text comes behind it: that nothing follows, or not what is meant.
+    pub(super) fn looks_at_end(&self) -> bool {
+        let looks = ["(?!", "$", "\\z", "\\Z", "\\b", "\\B"];
+        matches!(self, Delimiter::Expression(text) if looks.iter().any(|look| text.contains(look)))
+    }
+
     /// A text without which it stands nowhere, if that is easily found.
     pub(super) fn needed_text(&self) -> Option<String> {
         needed_text(&self.expression()).map(|text| unmarked(&text))

@@ -5,7 +5,7 @@
 //! put in and exchanged, one at a time, as long as that is better. What is better is a matter of [`Lenience`].
 
 use std::borrow::Cow;
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::cmp::Reverse;
 use std::hash::BuildHasher;
 use std::rc::Rc;
@@ -92,9 +92,19 @@ struct Text<'a> {
     output: Cow<'a, str>,
     expected: Expected<'a>,
     tools: &'a Tools,
+    /// What is read, as one text: a delimiter may begin in the prompt.
+    joined: OnceCell<String>,
 }
 
 impl Text<'_> {
+    /// What is read, as one text.
+    fn joined(&self) -> &str {
+        match self.prefilled {
+            "" => &self.output,
+            prefilled => self.joined.get_or_init(|| format!("{prefilled}{}", self.output)),
+        }
+    }
+
     /// What is read.
     fn written(&self) -> (&str, &str) {
         (self.prefilled, &self.output)
@@ -477,34 +487,39 @@ impl<'a> Thinning<'a> {
         }
         let needed = delimiter.needed_text();
         let needed = needed.as_deref().map(memmem::Finder::new);
-        let pattern = match delimiter {
-            Delimiter::Exact(_) | Delimiter::IgnoringSpace(_) => None,
-            Delimiter::Expression(_) => Pattern::new(&unmarked(&delimiter.expression())).ok(),
-        };
-        // Where what it finds depends on how a text is cut, there may be a match in pieces that the whole does not have.
-        let pattern = pattern.filter(|pattern| pattern.is_chunk_dependent(false) == Some(false));
-        let may_match = |(_, one): &(usize, &Text<'_>)| {
-            // It may begin in the prompt.
-            let text = match one.prefilled {
-                "" => Cow::from(&*one.output),
-                prefilled => Cow::from(format!("{prefilled}{}", one.output)),
-            };
-            let holds = needed.as_ref();
-            let holds = holds.is_none_or(|needed| needed.find(text.as_bytes()).is_some());
-            holds
-                && pattern.as_ref().is_none_or(|pattern| {
-                    let found = pattern.find(&text, 0, &mut Meter::new(text.len()));
-                    // Where it takes too long to say, it may.
-                    !matches!(found, Ok(None))
-                })
-        };
-        let texts = self.texts.iter().enumerate().filter(may_match);
-        let texts = texts.map(|(at, _)| at).collect();
+        let texts = self.texts.iter().enumerate();
+        let holding = texts.filter(|(_, text)| {
+            let needed = needed.as_ref();
+            needed.is_none_or(|needed| needed.find(text.joined().as_bytes()).is_some())
+        });
+        let mut holding: Vec<usize> = holding.map(|(at, _)| at).collect();
+        if let Some(pattern) = self.finder(delimiter, &holding) {
+            holding.retain(|at| {
+                let text = self.texts[*at].joined();
+                let found = pattern.find(text, 0, &mut Meter::new(text.len()));
+                // Where it takes too long to say, it may.
+                !matches!(found, Ok(None))
+            });
+        }
         let mut known = self.matched.borrow_mut();
         let id = known.len();
-        let matched = Rc::new(Matched { id, texts });
+        let matched = Rc::new(Matched { id, texts: holding });
         known.insert(delimiter.clone(), Rc::clone(&matched));
         matched
+    }
+
+    /// What finds a delimiter wherever it matches, in texts that have what it needs, if there are any.
+    fn finder(&self, delimiter: &Delimiter, texts: &[usize]) -> Option<Pattern> {
+        let is_literal = !matches!(delimiter, Delimiter::Expression(_));
+        if is_literal || texts.is_empty() {
+            return None;
+        }
+        let pattern = Pattern::new(&unmarked(&delimiter.expression())).ok()?;
+        // `<end>(?!x)` matches in a piece that ends before the `x`, and not in the whole; without such a look, what matches
+        // in a piece matches in the whole.
+        let is_in_whole =
+            !delimiter.looks_at_end() || pattern.is_chunk_dependent(false) == Some(false);
+        is_in_whole.then_some(pattern)
     }
 
     /// The score of a draft that reads all texts.
@@ -583,6 +598,7 @@ fn texts(search_input: &SearchInput) -> Vec<Text<'_>> {
         output: Cow::from(&sample.output),
         expected: Expected::Turn(&sample.written),
         tools,
+        joined: OnceCell::new(),
     });
     // What the chat template writes behind a turn is no part of it.
     let tails = search_input.samples.all.iter();
@@ -594,6 +610,7 @@ fn texts(search_input: &SearchInput) -> Vec<Text<'_>> {
         output: Cow::from(format!("{}{}", sample.output, sample.tail)),
         expected: Expected::Turn(&sample.written),
         tools,
+        joined: OnceCell::new(),
     });
     let outputs = search_input.outputs.iter().map(|output| Text {
         kind: match output.said {
@@ -607,6 +624,7 @@ fn texts(search_input: &SearchInput) -> Vec<Text<'_>> {
         output: Cow::from(&output.text),
         expected: output.expected(),
         tools: &output.tools,
+        joined: OnceCell::new(),
     });
     let mentions = search_input.mentions.iter().map(|mention| Text {
         kind: TextOrigin::Mention,
@@ -615,6 +633,7 @@ fn texts(search_input: &SearchInput) -> Vec<Text<'_>> {
         output: Cow::from(&mention.output),
         expected: Expected::Turn(&mention.expected),
         tools,
+        joined: OnceCell::new(),
     });
     let damaged = search_input.damaged.iter().map(|damaged| Text {
         kind: TextOrigin::Damaged,
@@ -623,6 +642,7 @@ fn texts(search_input: &SearchInput) -> Vec<Text<'_>> {
         output: Cow::from(&damaged.output),
         expected: Expected::Turn(&damaged.expected),
         tools,
+        joined: OnceCell::new(),
     });
     samples
         .chain(tails)
@@ -656,6 +676,7 @@ fn opened_otherwise<'a>(search_input: &'a SearchInput, draft: &Draft) -> Vec<Tex
             output: Cow::from(sample.output.replace(&own, &unmarked(other))),
             expected: Expected::Turn(&sample.written),
             tools: &search_input.samples.tools,
+            joined: OnceCell::new(),
         })
         .collect()
 }
