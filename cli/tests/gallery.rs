@@ -2,7 +2,7 @@
 //!
 //! `UNJINJA_UPDATE=1 cargo test --test program gallery` writes `derived/` anew.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -356,11 +356,11 @@ fn no_code_names_a_model_or_a_template() {
             .replace("llama-server", "")
             .replace("llama-cpp", "")
             .replace("openai", "");
-        let in_source: Vec<&str> = source.split(|c: char| !c.is_alphabetic()).collect();
+        let in_source: HashSet<&str> = source.split(|c: char| !c.is_alphabetic()).collect();
         for word in &words {
             let is_there = match word.contains('-') {
                 true => source.contains(word.as_str()),
-                false => in_source.contains(&word.as_str()),
+                false => in_source.contains(word.as_str()),
             };
             if is_there {
                 found.push(format!("{}: {word}", path.display()));
