@@ -456,7 +456,8 @@ impl Workbench {
         &self.place
     }
 
-    pub(crate) fn is_judging(&self) -> bool {
+    /// Whether texts are read elsewhere, of which nothing is known yet.
+    pub fn is_judging(&self) -> bool {
         self.samples
             .iter()
             .any(|sample| sample.verdict == Verdict::Pending && !sample.is_live)

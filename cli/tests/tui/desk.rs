@@ -99,8 +99,8 @@ impl Desk {
             if self.workbench.rest() == Some(Duration::ZERO) {
                 continue;
             }
-            let pause = match self.workbench.is_busy() || self.loads > 0 {
-                true => Duration::from_millis(if self.loads > 0 { 10_000 } else { 200 }),
+            let pause = match self.workbench.is_judging() || self.loads > 0 {
+                true => Duration::from_secs(10),
                 false => Duration::from_millis(1),
             };
             match self.receiver.recv_timeout(pause) {

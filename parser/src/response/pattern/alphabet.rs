@@ -20,6 +20,8 @@ pub struct Alphabet {
     classes: Vec<Class>,
     /// For each class, one bit a set.
     members: Vec<Box<[u64]>>,
+    /// Of each set, whether it holds anything but ASCII.
+    beyond_ascii: Vec<bool>,
 }
 
 impl Alphabet {
@@ -58,7 +60,10 @@ impl Alphabet {
         if members.len() > usize::from(Class::MAX) {
             return None;
         }
+        let ends = sets.iter().map(|set| set.ranges().last());
+        let beyond_ascii = ends.map(|last| last.is_some_and(|last| !last.end().is_ascii()));
         let mut alphabet = Alphabet {
+            beyond_ascii: beyond_ascii.collect(),
             ascii: [0; 128],
             starts,
             classes,
@@ -106,6 +111,11 @@ impl Alphabet {
     #[inline]
     pub fn holds(&self, set: usize, class: Class) -> bool {
         self.members[class as usize][set / 64] >> (set % 64) & 1 == 1
+    }
+
+    /// Whether the set holds anything but ASCII.
+    pub fn holds_beyond_ascii(&self, set: usize) -> bool {
+        self.beyond_ascii[set]
     }
 
     /// One class for each way in which some of the sets hold characters: what goes by these sets alone treats all

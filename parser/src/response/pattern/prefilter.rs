@@ -353,14 +353,20 @@ impl<'p> First<'p> {
             stack.push(next);
             self.has_blanks = true;
         }
+        if !alphabet.holds_beyond_ascii(set) {
+            return;
+        }
         let counts = |c| !(passes_blanks && is_space(c));
         for lead in 0xc2..=0xf4u32 {
+            if self.table[lead as usize] {
+                continue;
+            }
             let (first, last) = match lead {
                 0xc2..=0xdf => ((lead & 0x1f) << 6, ((lead & 0x1f) << 6) | 0x3f),
                 0xe0..=0xef => ((lead & 0x0f) << 12, ((lead & 0x0f) << 12) | 0xfff),
                 _ => ((lead & 0x07) << 18, ((lead & 0x07) << 18) | 0x3_ffff),
             };
-            self.table[lead as usize] |= alphabet.meets(set, first.max(128), last, counts);
+            self.table[lead as usize] = alphabet.meets(set, first.max(128), last, counts);
         }
     }
 }
