@@ -440,7 +440,9 @@ fn every_example_of_the_page_passes() {
 fn where_very_many_expectations_can_not_be_written_an_update_ends_all_the_same() {
     // YAML has nothing for half a character.
     let cases: String = (0..3_000)
-        .map(|n| format!("- {{name: case {n}, output: '\"\\ud800\"', message: {{content: old}}}}\n"))
+        .map(|n| {
+            format!("- {{name: case {n}, output: '\"\\ud800\"', message: {{content: old}}}}\n")
+        })
         .collect();
     let head = "response_template: {start_anchor: <bot>, fields: {content: {content: json}}}\n";
     let text = format!("{head}cases:\n{cases}");

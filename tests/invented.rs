@@ -13,7 +13,8 @@ use unjinja::grammar::{Grammar, Request};
 use unjinja::response::{Language, Tools};
 use unjinja::{Object, ParserOptions, ResponseTemplate, Value, json, parse};
 
-use crate::grammar::{agreement, sample};
+use crate::grammar::agreement::{self, Derived};
+use crate::grammar::sample;
 
 use crate::root;
 
@@ -34,17 +35,15 @@ fn chat_template(path: &Path) -> ChatTemplate {
 }
 
 /// What is derived of each, by its name: once, for all tests that ask.
-fn derived() -> &'static [(String, Result<Derivation, DeriveError>)] {
-    static DERIVED: LazyLock<Vec<(String, Result<Derivation, DeriveError>)>> =
-        LazyLock::new(|| {
-            let templates = templates().into_iter();
-            let derived = templates.map(|path| {
-                let name = path.file_stem().expect("a name").to_string_lossy();
-                let derived = derive(&chat_template(&path), &DeriveOptions::default());
-                (name.into_owned(), derived)
-            });
-            derived.collect()
+fn derived() -> &'static [(String, Result<Derived, DeriveError>)] {
+    static DERIVED: LazyLock<Vec<(String, Result<Derived, DeriveError>)>> = LazyLock::new(|| {
+        let templates = templates().into_iter();
+        let derived = templates.map(|path| {
+            let name = path.file_stem().expect("a name").to_string_lossy();
+            (name.into_owned(), Derived::of(&chat_template(&path)))
         });
+        derived.collect()
+    });
     &DERIVED
 }
 
@@ -70,15 +69,13 @@ fn recovered(name: &str, derived: &Derivation, table: &mut String) {
 #[test]
 fn invented_formats_are_recovered_as_far_as_is_known() {
     let mut table = String::new();
-    for (path, (name, derived)) in templates().iter().zip(derived()) {
+    for (name, derived) in derived() {
         match derived {
             Ok(derived) => {
-                recovered(name, derived, &mut table);
-                if let Some(language) = derived.other_language() {
-                    let options = DeriveOptions::default().language(language);
-                    let newer = derive(&chat_template(path), &options);
-                    let newer = newer.expect("it could be derived");
-                    recovered(&format!("{name} for {language}"), &newer, &mut table);
+                recovered(name, &derived.usual, &mut table);
+                if let Some(other) = &derived.other {
+                    let name = format!("{name} for {}", other.language);
+                    recovered(&name, other, &mut table);
                 }
             }
             Err(error) => {
@@ -114,7 +111,7 @@ fn no_response_template_holds_words_of_the_conversations_it_was_tried_on() {
         let Ok(derived) = derived else {
             continue;
         };
-        let written = json::write(derived.template.as_value());
+        let written = json::write(derived.usual.template.as_value());
         for word in ["zq0", "read_tide", "harbour", "save_note", "High water"] {
             assert!(!written.contains(word), "{name}: {word} in {written}");
         }
@@ -135,10 +132,12 @@ fn versions_of_the_language_read_derived_templates_alike() {
         })
         .collect();
     let (mut read, mut faults) = (0, Vec::new());
-    for (name, derived) in derived().iter().chain(&gallery) {
-        let Ok(derived) = derived else {
-            continue;
-        };
+    let invented = derived().iter();
+    let invented =
+        invented.filter_map(|(name, derived)| Some((name, &derived.as_ref().ok()?.usual)));
+    let gallery = gallery.iter();
+    let gallery = gallery.filter_map(|(name, derived)| Some((name, derived.as_ref().ok()?)));
+    for (name, derived) in invented.chain(gallery) {
         let versions = Language::all().filter_map(|language| {
             let template = derived.template.in_language(language);
             // Keys that came later are no reason to refuse a format.
@@ -170,9 +169,11 @@ fn versions_of_the_language_read_derived_templates_alike() {
 fn what_grammars_of_invented_formats_allow_is_read() {
     let tools = [sample::mixed_tools()];
     let (mut faults, mut all) = (Vec::new(), 0);
-    for path in templates() {
-        let name = path.file_stem().expect("a name").to_string_lossy();
-        let (samples, wrong) = agreement::try_template(&chat_template(&path), &tools, 7);
+    for (path, (name, derived)) in templates().iter().zip(derived()) {
+        let Ok(derived) = derived else {
+            continue;
+        };
+        let (samples, wrong) = agreement::try_derived(&chat_template(path), derived, &tools, 7);
         all += samples;
         faults.extend(wrong.into_iter().map(|fault| format!("{name}: {fault}")));
     }
@@ -208,7 +209,7 @@ fn grammars_of_invented_formats_allow_what_is_rendered() {
     let mut table = String::new();
     for (path, (name, derived)) in templates().iter().zip(derived()) {
         let format = Format::of(&chat_template(path), &RenderInput::default());
-        let (Ok(format), Ok(derived)) = (format, derived) else {
+        let (Ok(format), Ok(Derived { usual: derived, .. })) = (format, derived) else {
             continue;
         };
         // The format is that of turns without variables.

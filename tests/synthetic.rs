@@ -73,7 +73,10 @@ fn what_grammars_of_synthetic_formats_allow_is_read() {
         let (seed, number) = (first + number / count, number % count);
         let format = maker::make_up(seed, number);
         let chat = ChatTemplate::from_jinja(jinja::chat_template(&format));
-        let (samples, wrong) = agreement::try_template(&chat, &tools, number);
+        let Ok(derived) = agreement::Derived::of(&chat) else {
+            return (0, Vec::new());
+        };
+        let (samples, wrong) = agreement::try_derived(&chat, &derived, &tools, number);
         let wrong = wrong.into_iter();
         let wrong = wrong.map(|fault| format!("seed {seed}, format {number}: {fault}"));
         (samples, wrong.collect::<Vec<_>>())

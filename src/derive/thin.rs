@@ -101,7 +101,9 @@ impl Text<'_> {
     fn joined(&self) -> &str {
         match self.prefilled {
             "" => &self.output,
-            prefilled => self.joined.get_or_init(|| format!("{prefilled}{}", self.output)),
+            prefilled => self
+                .joined
+                .get_or_init(|| format!("{prefilled}{}", self.output)),
         }
     }
 

@@ -1,48 +1,62 @@
 //! Whether the response template that is derived of a chat template reads what the grammar of the same format allows.
 
 use unjinja::chat_template::{ChatTemplate, RenderInput};
-use unjinja::derive::{Derivation, DeriveOptions, derive};
+use unjinja::derive::{Derivation, DeriveError, DeriveOptions, derive};
 use unjinja::format::Format;
 use unjinja::grammar::{Grammar, Request, ToolChoice};
-use unjinja::{Object, ResponseTemplate, Tools, Value};
+use unjinja::{Object, Tools, Value};
 
 use crate::grammar::sample::{Chance, misread};
 
 /// So many texts are sampled from a grammar.
 const SAMPLES: usize = 10;
 
+/// What is derived of a chat template.
+pub struct Derived {
+    /// For the language that is usual.
+    pub usual: Derivation,
+    /// For another version of the language, where that has another response template.
+    pub other: Option<Derivation>,
+}
+
+impl Derived {
+    pub fn of(chat: &ChatTemplate) -> Result<Derived, DeriveError> {
+        let options = DeriveOptions::default();
+        let usual = derive(chat, &options)?;
+        let other = usual.other_language();
+        let other = other.and_then(|language| derive(chat, &options.language(language)).ok());
+        Ok(Derived { usual, other })
+    }
+}
+
 /// How many texts with calls of each list of tools were sampled, and what was wrong with some. Nothing is sampled of formats without calls, or
-/// of which no response template is derived that recovers all. Where the newest version of the language has another template, that
-/// reads texts, too.
-pub fn try_template(chat: &ChatTemplate, all_tools: &[Tools], seed: u64) -> (usize, Vec<String>) {
-    let options = DeriveOptions::default();
-    let Ok(derived) = derive(chat, &options) else {
-        return (0, Vec::new());
-    };
-    let newer = derived.other_language();
-    let newer = newer.and_then(|language| derive(chat, &options.language(language)).ok());
-    let (mut tried, mut faults) = try_derived(chat, derived, all_tools, seed);
-    if let Some(newer) = newer {
-        let (samples, wrong) = try_derived(chat, newer, all_tools, seed);
+/// of which no response template is derived that recovers all.
+pub fn try_derived(
+    chat: &ChatTemplate,
+    derived: &Derived,
+    all_tools: &[Tools],
+    seed: u64,
+) -> (usize, Vec<String>) {
+    let (mut tried, mut faults) = try_one(chat, &derived.usual, all_tools, seed);
+    if let Some(other) = &derived.other {
+        let (samples, wrong) = try_one(chat, other, all_tools, seed);
         tried += samples;
         // No grammar knows which names an object has had that may have any.
         let wrong = wrong.into_iter();
         let wrong = wrong.filter(|fault| !fault.contains("a name comes twice"));
-        faults.extend(wrong.map(|fault| format!("in the newest language: {fault}")));
+        faults.extend(wrong.map(|fault| format!("in another language: {fault}")));
     }
     (tried, faults)
 }
 
-/// The same with what was derived.
-fn try_derived(
+/// The same for one version of the language.
+fn try_one(
     chat: &ChatTemplate,
-    derived: Derivation,
+    derived: &Derivation,
     all_tools: &[Tools],
     seed: u64,
 ) -> (usize, Vec<String>) {
-    let template = Some(derived).filter(Derivation::is_whole);
-    let template =
-        template.and_then(|derived| ResponseTemplate::from_value(&derived.template).ok());
+    let template = Some(&derived.template).filter(|_| derived.is_whole());
     let message = [("role", "user"), ("content", "When is high water?")];
     let message = message.map(|(key, text)| (key, Value::from(text)));
     let input = RenderInput {
