@@ -107,7 +107,7 @@ impl Mutator<'_, '_> {
         }
         let (mut lost, mut added) = (sample.output.clone(), sample.output.clone());
         for text in self.structure() {
-            lost = lost.replace(&text, text.trim());
+            lost = lost.replace(&text, &closed_up(&text));
             if markers::markers(&text).count() == 1 && markers::is_marker(text.trim()) {
                 added = added.replace(text.trim(), &format!("{}\n", text.trim()));
             }
@@ -755,6 +755,27 @@ fn has_own_end(close: &str) -> bool {
     markers::markers(close).next().is_some() || close.trim().len() > 3
 }
 
+/// A text of the format without the white space at its ends, and between two of its markers.
+fn closed_up(text: &str) -> String {
+    let mut closed = String::new();
+    let mut is_behind_marker = true;
+    let mut space = String::new();
+    for piece in markers::pieces(text) {
+        if piece.trim().is_empty() {
+            space.push_str(piece);
+            continue;
+        }
+        let is_marker = markers::is_marker(piece);
+        if !(is_behind_marker && is_marker) {
+            closed.push_str(&space);
+        }
+        space.clear();
+        closed.push_str(piece);
+        is_behind_marker = is_marker;
+    }
+    closed.trim().to_owned()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -804,6 +825,18 @@ mod tests {
                 1,
                 "white space lost",
                 vec!["<calls><call>{}</call></calls><end>"],
+            ),
+            (
+                [
+                    "<calls>\n<list>\n",
+                    "ARGUMENTS",
+                    "",
+                    " \n</list> <by>me</calls>",
+                ],
+                "<calls>\n<list>\n{} \n</list> <by>me</calls><end>",
+                1,
+                "white space lost",
+                vec!["<calls><list>{}</list><by>me</calls><end>"],
             ),
             (
                 lines,

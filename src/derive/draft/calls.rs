@@ -15,8 +15,7 @@ impl Drafter<'_> {
         let mut draft = FieldDraft::new("tool_calls");
         draft.open = Delimiters::one(match literal_open(calls) {
             _ if is_named_behind(calls) => Delimiter::Expression(self.open_before_name(calls)),
-            // A literal is found wherever the text is cut, and is easy to read.
-            Some(open) => Delimiter::Exact(open),
+            Some(open) => Delimiter::IgnoringSpace(open),
             None => Delimiter::Expression(self.open_patterns(calls).swap_remove(0)),
         });
         draft.close = self.close_calls(calls);

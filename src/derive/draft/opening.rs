@@ -61,9 +61,12 @@ impl Drafter<'_> {
         {
             return Vec::new();
         }
-        let line = (calls.section_open.contains('\n')).then(|| "(?:\\A|\\n)\\s*".to_owned());
-        let places = [self.turn_start()].into_iter().chain(line);
-        let opens = places.map(|place| self.chained(calls, &calls.open, &place));
+        let mut places = vec![self.turn_start("")];
+        if calls.section_open.contains('\n') {
+            places.push(self.turn_start("|\\n"));
+        }
+        let opens = places.iter();
+        let opens = opens.map(|place| self.chained(calls, &calls.open, place));
         opens.collect()
     }
 
@@ -89,15 +92,16 @@ impl Drafter<'_> {
             .filter(|_| self.chosen(Choice::TagClosesItself))
     }
 
-    /// Where a turn begins, apart from reasoning.
-    fn turn_start(&self) -> String {
+    /// Where a turn begins, apart from reasoning, or at some other places.
+    fn turn_start(&self, others: &str) -> String {
         let reasoning = self.findings.reasoning.as_ref();
         let closes = reasoning.map_or_else(Vec::new, ReasoningShape::closes);
-        match closes.is_empty() {
-            false => {
-                let closes = closes.into_iter().map(exact);
-                format!("(?:\\A|(?<={}\\s*))\\s*", any_of(closes))
-            }
+        let behind = match closes.is_empty() {
+            false => format!("|(?<={}\\s*)", any_of(closes.into_iter().map(exact))),
+            true => String::new(),
+        };
+        match behind.is_empty() && others.is_empty() {
+            false => format!("(?:\\A{others}{behind})\\s*"),
             true => "\\A\\s*".to_owned(),
         }
     }
@@ -177,7 +181,7 @@ impl Drafter<'_> {
                 return format!("(?<!```\\w+\\s*){own}");
             }
             _ if self.begins_anywhere(calls) => return own,
-            "" => self.turn_start(),
+            "" => self.turn_start(""),
             // What was said before a line of words ends with the white space before it.
             _ if is_line_of_words(&calls.section_open) => {
                 format!("\\s*{}\\s*", ignoring_space(section))
@@ -353,7 +357,10 @@ mod tests {
             ),
             (
                 ["\n[", PYTHON, ", ", "]"],
-                vec![r"(?:(?:\A|(?<=</t>\s*))\s*\[\s*|", r"(?:(?:\A|\n)\s*\[\s*|"],
+                vec![
+                    r"(?:(?:\A|(?<=</t>\s*))\s*\[\s*|",
+                    r"(?:(?:\A|\n|(?<=</t>\s*))\s*\[\s*|",
+                ],
             ),
             // Words and markers have their own rules, and so has what nothing opens.
             (["Calls: ", PYTHON, ", ", ""], vec![]),

@@ -8,7 +8,7 @@ use crate::markers::lexicon::unmarked;
 use crate::markers::{self, is_slot, unlikely_in_prose};
 
 use super::arguments::{key_class, whole_key};
-use super::call_texts::{JSON_LIST_START, is_named_behind, split_last_marker};
+use super::call_texts::{JSON_LIST_START, is_named_behind, literal_open, split_last_marker};
 use super::closing::{BEHIND_BRACKET, close_behind_bracket, close_behind_line_break};
 use super::drafter::Drafter;
 use super::opening::{CLOSED_TAG, TAG_END};
@@ -262,7 +262,7 @@ impl Drafter<'_> {
             let opens = self.call_opens(calls, &Delimiter::Expression(own));
             variants.opens.extend(opens);
         }
-        let others = match own.literal() {
+        let others = match literal_open(calls) {
             Some(_) => Vec::new(),
             None => self.open_patterns(calls),
         };
@@ -475,15 +475,11 @@ impl Drafter<'_> {
             let looking = follows.as_ref().map(|follows| looking(&head, follows));
             opens.extend([head].into_iter().chain(looking));
         }
-        let mut opens: Vec<Delimiter> = opens.into_iter().map(Delimiter::Expression).collect();
-        let open = calls.open.trim();
-        // A marker that is the same for all calls may be a literal.
-        if !calls.open.has_slots() && markers::is_marker(open) {
-            opens.insert(0, Delimiter::IgnoringSpace(open.to_owned()));
-        }
-        // As the draft has it, which may be a literal.
-        opens.insert(0, own.clone());
-        distinct(opens)
+        let opens: Vec<Delimiter> = opens.into_iter().map(Delimiter::Expression).collect();
+        // What is the same for all calls may be a literal, which is found wherever the text is cut, and is easy to read.
+        let literal = literal_open(calls).map(Delimiter::Exact);
+        let first = [literal, Some(own.clone())].into_iter().flatten();
+        distinct(first.chain(opens).collect())
     }
 
     /// The expression for the place before what stands behind a call's opener, if only that is known: a bracket of JSON, or the first argument, or
