@@ -142,7 +142,13 @@ impl<'a> CallParts<'a> {
         self.dialect().is_some() && !matches!(self.single_body(), Node::JsonString(..))
     }
 
-    /// Whether it does, and what closes it is none.
+    /// Whether a call has brackets of its own, around its JSON or around arguments as Python writes them.
+    pub(crate) fn has_brackets(&self) -> bool {
+        let arguments = self.single_arguments();
+        self.ends_with_bracket() || arguments.is_some_and(|arguments| arguments.in_python)
+    }
+
+    /// Whether it is JSON that ends with a bracket, and what closes it is none.
     pub(crate) fn closes_behind_bracket(&self, close: &str) -> bool {
         self.ends_with_bracket() && close.starts_with(|c| !"}])\"',".contains(c))
     }

@@ -83,7 +83,7 @@ struct Mutator<'a, 'd> {
     damaged: &'d mut Vec<Damaged>,
 }
 
-impl Mutator<'_, '_> {
+impl<'a> Mutator<'a, '_> {
     fn put(&mut self, damage: &'static str, output: String) {
         self.put_as(damage, output, self.sample.written.clone());
     }
@@ -97,6 +97,11 @@ impl Mutator<'_, '_> {
                 expected,
             });
         }
+    }
+
+    /// The sample without what ends its turn.
+    fn bare(&self) -> &'a str {
+        self.findings.turn.without_ends(&self.sample.output)
     }
 
     /// White space is lost around markers, or added.
@@ -181,10 +186,7 @@ impl Mutator<'_, '_> {
         match written.calls.as_slice() {
             _ if written.reasoning.is_some() => {}
             [] if written.content.is_some() && self.findings.content.open.is_none() => {
-                let output = format!(
-                    "{}\n{open}{close}",
-                    self.findings.turn.without_ends(&self.sample.output)
-                );
+                let output = format!("{}\n{open}{close}", self.bare());
                 self.put("no call between what opens and closes calls", output);
             }
             // One call says it as well as ten, and none of them is a reason to read texts otherwise.
@@ -202,7 +204,7 @@ impl Mutator<'_, '_> {
     /// The end is missing: the marker of the turn's end, or all that follows the last call.
     fn ends(&mut self) {
         let output = self.sample.output.trim_end();
-        let bare = self.findings.turn.without_ends(output);
+        let bare = self.bare();
         self.put("the turn's end missing", bare.to_owned());
         let Some(calls) = self.calls else { return };
         let written = &self.sample.written;
@@ -337,10 +339,7 @@ impl Mutator<'_, '_> {
         {
             return;
         }
-        let output = format!(
-            "{}\nThat is what I ask.",
-            self.findings.turn.without_ends(&self.sample.output)
-        );
+        let output = format!("{}\nThat is what I ask.", self.bare());
         let expected = written.clone().with_content("That is what I ask.");
         self.put_as("a text behind the calls", output, expected);
     }
@@ -498,11 +497,7 @@ impl Mutator<'_, '_> {
                 )
             }
             ([_], None) => {
-                let bare = self
-                    .findings
-                    .turn
-                    .without_ends(&self.sample.output)
-                    .to_owned();
+                let bare = self.bare().to_owned();
                 ("another end of a turn with a call", &[][..], bare)
             }
             _ => return,
@@ -739,9 +734,7 @@ fn cut_short<'t>(calls: &CallParts<'_>, bare: &'t str) -> Vec<&'t str> {
 
 /// What closes a call, without the brackets of its own that it begins with: these are written, or the call would be cut off.
 fn own_end<'t>(calls: &CallParts<'_>, close: &'t str) -> &'t str {
-    let arguments = calls.single_arguments();
-    let has_brackets =
-        calls.ends_with_bracket() || arguments.is_some_and(|arguments| arguments.in_python);
+    let has_brackets = calls.has_brackets();
     let is_bracket = |c: char| c.is_whitespace() || has_brackets && "}])\"'".contains(c);
     match markers::pieces(close.trim()).next() {
         Some(first) if markers::is_marker(first) => close.trim(),

@@ -85,7 +85,7 @@ fn try_one(
             };
             tried += SAMPLES;
             let wrong = (0..SAMPLES)
-                .filter_map(|_| misread(&grammar, &template, &prompt.text, tools, &mut chance));
+                .filter_map(|_| misread(&grammar, template, &prompt.text, tools, &mut chance));
             faults.extend(wrong);
         }
     }

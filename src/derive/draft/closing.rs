@@ -159,9 +159,7 @@ impl Drafter<'_> {
 
     /// What closes a call whose last markers may be left out: of `}</a></b>`, a model writes `}</a>` or `}`, and the turn ends.
     pub(super) fn closes_cut_short(&self, calls: &CallParts<'_>) -> Vec<Delimiter> {
-        let arguments = calls.single_arguments();
-        let in_python = arguments.is_some_and(|arguments| arguments.in_python);
-        if calls.close.has_slots() || !(in_python || calls.ends_with_bracket()) {
+        if calls.close.has_slots() || !calls.has_brackets() {
             return Vec::new();
         }
         let (close, section) = (calls.close.trim(), calls.section_close.trim());
