@@ -208,7 +208,8 @@ fn in_value(findings: &Findings, samples: &[Sample], marker: &str) -> Option<Men
     let has_json_texts = arguments
         .as_ref()
         .is_some_and(SingleArguments::has_json_texts);
-    let is_json = has_json_texts || calls.dialect().is_some_and(Dialect::is_json);
+    let has_json_strings = |dialect: &Dialect| dialect.string_delimiters.is_none();
+    let is_json = has_json_texts || calls.dialect().is_some_and(has_json_strings);
     let closes = match &arguments {
         // Between quotes, the marker's signs would have to be escaped in the way of the format.
         Some(arguments) if arguments.in_python => return None,
@@ -220,7 +221,12 @@ fn in_value(findings: &Findings, samples: &[Sample], marker: &str) -> Option<Men
                 || arguments.close().trim().is_empty()
                 || closes.any(|close| close.contains(marker))
         }
-        None => !is_json,
+        None if is_json => false,
+        None => {
+            let raw = calls.dialect().and_then(Dialect::raw_delimiters);
+            // Between other quotes, it would have to be escaped in the way of the format.
+            raw.is_none_or(|(_, close)| close.contains(marker) || marker.contains(close))
+        }
     };
     // What closes calls or ends turns does so there, too, unless it does so only behind a bracket of JSON or an argument that has
     // ended. If several markers close calls, those behind the first are no more than texts.

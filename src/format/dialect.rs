@@ -1,6 +1,7 @@
 //! Reading values that are written in JSON, or nearly so.
 
 use crate::json::{self, MAX_DEPTH};
+use crate::markers;
 use crate::value::{Object, Value};
 
 use super::Dialect;
@@ -13,6 +14,12 @@ impl Dialect {
             python_literals: true,
             unquoted_keys: false,
         }
+    }
+
+    /// What stands around strings that are written as they are, line breaks too: markers, as `<|"|>`. Between quotes, they are escaped.
+    pub(crate) fn raw_delimiters(&self) -> Option<(&str, &str)> {
+        let (open, close) = self.string_delimiters.as_ref()?;
+        markers::is_marker(open.trim()).then_some((open, close))
     }
 
     /// The value that a text begins with, and its length.
@@ -212,6 +219,20 @@ mod tests {
             }
         }
         dialect
+    }
+
+    #[test]
+    fn strings_stand_as_they_are_between_markers_alone() {
+        for (kind, is_raw) in [
+            ("json", false),
+            ("bare", false),
+            ("python", false),
+            ("marks", true),
+            ("bare marks", true),
+        ] {
+            let dialect = dialect(kind);
+            assert_eq!(dialect.raw_delimiters().is_some(), is_raw, "{kind}");
+        }
     }
 
     #[test]

@@ -4,6 +4,7 @@ use crate::analysis::CallParts;
 use crate::derive::delimiter::{Delimiter, Delimiters, Draft};
 use crate::derive::regex::{any_of, before_any_of, exact, ignoring_space};
 use crate::derive::surroundings::TextBounds;
+use crate::format::Dialect;
 use crate::markers::lexicon::unmarked;
 use crate::markers::{self, is_slot, unlikely_in_prose};
 
@@ -359,7 +360,9 @@ impl Drafter<'_> {
         let (signs, ends): (Vec<&String>, Vec<&String>) = ends
             .iter()
             .partition(|end| self.stands_behind_line_break(end));
+        let raw = calls.dialect().and_then(Dialect::raw_delimiters);
         let line = match calls.ends_with_bracket() {
+            true if raw.is_some() => BEHIND_BRACKET,
             true => "\\n\\s*",
             false => "(?:\\n|(?<=[}\\])]))\\s*",
         };
