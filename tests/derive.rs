@@ -1470,6 +1470,50 @@ fn a_list_of_calls_as_python_writes_them_is_read_as_a_whole_where_there_is_a_par
     assert_eq!(content, Some("Write <call> before it.".into()));
 }
 
+/// Strings that stand between markers hold line breaks, and whatever ends turns there.
+#[test]
+fn a_string_between_markers_speaks_of_what_ends_the_turn() {
+    let chat = ChatTemplate::from_jinja(
+        r#"{%- macro write(value) -%}
+    {%- if value is string -%}<q>{{ value }}<q>
+    {%- elif value is mapping -%}
+        {{- '{' }}{% for key, item in value.items() %}{{ key }}:{{ write(item) }}{{ '' if loop.last else ',' }}{% endfor %}{{ '}' -}}
+    {%- elif value is sequence -%}
+        [{% for item in value %}{{ write(item) }}{{ '' if loop.last else ',' }}{% endfor %}]
+    {%- else -%}{{ value | tojson }}
+    {%- endif -%}
+{%- endmacro -%}
+{%- for m in messages %}SAY: {{ m.role }}
+{{ m.content or '' }}
+    {%- for c in m.tool_calls or [] %}
+CALL: {{ c.function.name }}
+WITH: {{ write(c.function.arguments) }}
+    {%- endfor %}
+END_SAY
+{% endfor %}
+{%- if add_generation_prompt %}SAY: assistant
+{% endif %}
+"#,
+    );
+    let derived = derive(&chat, &DeriveOptions::default()).expect("it can be derived");
+    assert!(derived.is_whole());
+    for output in [
+        "CALL: note\nWITH: {text:<q>One\nEND_SAY\ntwo<q>}\nEND_SAY\n",
+        // What ends the turn stands behind a bracket, whatever is between the two.
+        "CALL: note\nWITH: {text:<q>One\nEND_SAY\ntwo<q>}END_SAY\n",
+    ] {
+        let message = parse(
+            &derived.template,
+            "SAY: assistant\n",
+            output,
+            ParserOptions::default(),
+        );
+        let message = Value::from(message.expect(output));
+        let text = message.pointer("/tool_calls/0/function/arguments/text");
+        assert_eq!(text, Some(&"One\nEND_SAY\ntwo".into()), "{output}");
+    }
+}
+
 /// A text that the parser for lists refuses is worth more than a template that is easy to read.
 #[test]
 fn texts_that_stand_in_quotes_as_they_are_are_read_by_expressions_in_all_versions() {

@@ -260,6 +260,22 @@ mod tests {
     }
 
     #[test]
+    fn what_follows_may_undo_a_match() {
+        for (delimiter, looks) in [
+            (expression("<a>(?!x)"), true),
+            (expression("<a>$"), true),
+            (expression(r"<a>(?=<b>|\Z)"), true),
+            (expression(r"\bend\b"), true),
+            // What stands before it stays, and so does what has been found ahead.
+            (expression("(?<! )<a>"), false),
+            (expression("<a>(?=<b>)"), false),
+            (exact("(?!x)"), false),
+        ] {
+            assert_eq!(delimiter.looks_at_end(), looks, "{delimiter:?}");
+        }
+    }
+
+    #[test]
     fn looks_ahead_and_behind_are_seen() {
         for (delimiter, looks) in [
             (expression("(?=<a>)"), true),

@@ -23,8 +23,10 @@ impl Derived {
     pub fn of(chat: &ChatTemplate) -> Result<Derived, DeriveError> {
         let options = DeriveOptions::default();
         let usual = derive(chat, &options)?;
-        let other = usual.other_language();
-        let other = other.and_then(|language| derive(chat, &options.language(language)).ok());
+        let other = usual.other_language().map(|language| {
+            let other = derive(chat, &options.language(language));
+            other.expect("it could be derived")
+        });
         Ok(Derived { usual, other })
     }
 }

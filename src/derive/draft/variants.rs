@@ -478,11 +478,13 @@ impl Drafter<'_> {
             let looking = follows.as_ref().map(|follows| looking(&head, follows));
             opens.extend([head].into_iter().chain(looking));
         }
-        let opens: Vec<Delimiter> = opens.into_iter().map(Delimiter::Expression).collect();
         // What is the same for all calls may be a literal, which is found wherever the text is cut, and is easy to read.
-        let literal = literal_open(calls).map(Delimiter::Exact);
-        let first = [literal, Some(own.clone())].into_iter().flatten();
-        distinct(first.chain(opens).collect())
+        let literal = literal_open(calls).map(Delimiter::Exact).into_iter();
+        let all = literal.chain([own.clone()]);
+        distinct(
+            all.chain(opens.into_iter().map(Delimiter::Expression))
+                .collect(),
+        )
     }
 
     /// The expression for the place before what stands behind a call's opener, if only that is known: a bracket of JSON, or the first argument, or
