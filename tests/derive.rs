@@ -1489,6 +1489,7 @@ fn a_string_between_markers_speaks_of_what_ends_the_turn() {
 CALL: {{ c.function.name }}
 WITH: {{ write(c.function.arguments) }}
     {%- endfor %}
+
 END_SAY
 {% endfor %}
 {%- if add_generation_prompt %}SAY: assistant
