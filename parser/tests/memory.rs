@@ -3,7 +3,7 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
-use unjinja::{
+use unjinja_parser::{
     Event, EventBuffer, EventWriter, ParseError, ParserOptions, ResponseParser, ResponseTemplate,
     json, parse,
 };
