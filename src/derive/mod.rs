@@ -32,6 +32,7 @@
 mod conversations;
 mod options;
 mod regex;
+mod stretches;
 mod trial;
 
 mod delimiter;

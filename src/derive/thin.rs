@@ -19,13 +19,14 @@ use crate::response::pattern::{Meter, Pattern};
 use crate::response::{Patterns, ResponseTemplate, Tools};
 use crate::stopwatch::Stopwatch;
 
-use super::delimiter::{Delimiter, Delimiters, Draft};
+use super::delimiter::{Delimiter, Delimiters, Draft, FieldDraft};
 use super::draft::Variants;
 use super::options::Lenience;
 use super::reason::Reason;
 use super::sample::Origin;
 use super::search::MAX_TRYING;
 use super::search_input::SearchInput;
+use super::stretches::{Side, Stretches};
 use super::trial::{self, Cut, Expected, TrialReader};
 
 /// As how many texts it counts against a draft that a delimiter holds all text back.
@@ -143,8 +144,17 @@ pub(super) struct Thinning<'a> {
     failures: RefCell<Vec<usize>>,
     /// The texts in which a delimiter may match, for those that were asked for.
     matched: RefCell<HashMap<Delimiter, Rc<Matched>>>,
-    /// Whether a text is read by drafts of which the same may match in it, by the [fingerprint](Self::fingerprints) of that.
-    known: RefCell<HashMap<(usize, u64), bool>>,
+    /// How a text is read by drafts of which the same may match in it, by the [fingerprint](Self::fingerprints) of that.
+    known: RefCell<HashMap<(usize, u64), Reading>>,
+}
+
+/// How a text is read.
+#[derive(Clone)]
+struct Reading {
+    /// As what it means.
+    is_right: bool,
+    /// What was found in it, if that decides whether it is read as what it means.
+    stretches: Option<Rc<Stretches>>,
 }
 
 /// Where a delimiter may match.
@@ -157,10 +167,12 @@ struct Matched {
 /// Delimiters that were tried.
 struct Tried {
     draft: Draft,
+    /// The draft as a template, once it is made into one.
+    template: Option<ResponseTemplate>,
     /// For each text, the fingerprint of what may match in it.
     fingerprints: Vec<u64>,
-    /// Of each text, whether it is read as what it means, as far as that is known.
-    is_read: Vec<Option<bool>>,
+    /// How each text is read, as far as that is known.
+    readings: Vec<Option<Reading>>,
     /// The best that is possible, as far as it is known what is read.
     score: Score,
 }
@@ -168,12 +180,50 @@ struct Tried {
 impl Tried {
     /// Whether a text is known to be read.
     fn reads(&self, at: usize) -> bool {
-        self.is_read[at] == Some(true)
+        let reading = self.readings[at].as_ref();
+        reading.is_some_and(|reading| reading.is_right)
     }
 
     /// Whether a text is known to be misread.
     fn misreads(&self, at: usize) -> bool {
-        self.is_read[at] == Some(false)
+        let reading = self.readings[at].as_ref();
+        reading.is_some_and(|reading| !reading.is_right)
+    }
+}
+
+/// Delimiters of which most is known, and where others differ from them.
+struct Like<'t> {
+    tried: &'t Tried,
+    template: &'t ResponseTemplate,
+    sides: Vec<Side>,
+}
+
+impl<'t> Like<'t> {
+    fn of(tried: &'t Tried, other: &Draft) -> Option<Like<'t>> {
+        Some(Like {
+            tried,
+            template: tried.template.as_ref()?,
+            sides: different_sides(&tried.draft, other)?,
+        })
+    }
+
+    /// How a text that comes as a whole is read by others, if that is known from how it is read by these.
+    fn reading(&self, other: &ResponseTemplate, at: usize, text: &Text<'_>) -> Option<Reading> {
+        let reading = self.tried.readings[at].as_ref()?;
+        let stretches = reading.stretches.as_ref()?;
+        let mut sides = self.sides.iter();
+        let are_same = sides.all(|side| {
+            let patterns = [self.template, other].map(|template| {
+                let field = &template.fields()[side.field];
+                let delimiter = match side.opens {
+                    true => field.open(),
+                    false => field.close(),
+                };
+                delimiter.map(|delimiter| delimiter.compiled())
+            });
+            stretches.are_same(text.joined(), *side, patterns)
+        });
+        are_same.then(|| reading.clone())
     }
 }
 
@@ -225,11 +275,9 @@ impl<'a> Thinning<'a> {
         let value = best.draft.to_value();
         let template = ResponseTemplate::with_patterns(&value, &mut patterns).ok()?;
         let reasons = self.reasons(&best, &mut patterns);
-        let known: HashMap<_, _> = self
-            .texts
-            .iter()
-            .zip(&best.is_read)
-            .map(|(text, is_read)| (text.written(), (text.expected, *is_read == Some(true))))
+        let texts_read = self.texts.iter().enumerate();
+        let known: HashMap<_, _> = texts_read
+            .map(|(at, text)| (text.written(), (text.expected, best.reads(at))))
             .collect();
         let recovered = |kind| {
             let texts = texts(self.search_input).into_iter();
@@ -302,7 +350,7 @@ impl<'a> Thinning<'a> {
         }
         let mut best = best?;
         let template = ResponseTemplate::with_patterns(&best.draft.to_value(), patterns).ok()?;
-        self.read(&mut best, &template, &damaged, None);
+        self.read(&mut best, &template, &damaged, None, None);
         Some(best)
     }
 
@@ -356,7 +404,8 @@ impl<'a> Thinning<'a> {
         let beats = |tried: &Tried| to_beat.is_none_or(|to_beat| tried.score > to_beat);
         let mut tried = Tried {
             score: self.best_possible(&draft),
-            is_read: vec![None; self.texts.len()],
+            template: None,
+            readings: vec![None; self.texts.len()],
             fingerprints: Vec::new(),
             draft,
         };
@@ -370,7 +419,7 @@ impl<'a> Thinning<'a> {
         }
         let template = ResponseTemplate::with_patterns(&tried.draft.to_value(), patterns).ok()?;
         let unknown = texts.iter().copied();
-        let mut order: Vec<usize> = unknown.filter(|at| tried.is_read[*at].is_none()).collect();
+        let mut order: Vec<usize> = unknown.filter(|at| tried.readings[*at].is_none()).collect();
         // Those first that most drafts have failed at; but where there is more to read for a person, what is misread now: if that
         // stays so, nothing is gained.
         let is_dearer = to_beat.is_some_and(|to_beat| tried.score.1 < to_beat.1);
@@ -380,7 +429,9 @@ impl<'a> Thinning<'a> {
             (!is_next, Reverse(failures[*at]))
         });
         drop(failures);
-        if !self.read(&mut tried, &template, &order, to_beat) {
+        tried.template = Some(template.clone());
+        let like = best.and_then(|best| Like::of(best, &tried.draft));
+        if !self.read(&mut tried, &template, &order, to_beat, like.as_ref()) {
             return None;
         }
         let mut delimiters = trial::delimiters(&template);
@@ -396,8 +447,8 @@ impl<'a> Thinning<'a> {
         tried.fingerprints = self.fingerprints(&tried.draft);
         let known = self.known.borrow();
         for at in 0..self.texts.len() {
-            if let Some(is_read) = known.get(&(at, tried.fingerprints[at])) {
-                self.put(tried, at, *is_read);
+            if let Some(reading) = known.get(&(at, tried.fingerprints[at])) {
+                self.put(tried, at, reading.clone());
             }
         }
     }
@@ -433,53 +484,72 @@ impl<'a> Thinning<'a> {
         fingerprints
     }
 
-    /// Puts down whether a text is read, of which that was not known of any draft.
-    fn set(&self, tried: &mut Tried, at: usize, is_read: bool) {
+    /// Puts down how a text is read, of which that was not known of any draft.
+    fn set(&self, tried: &mut Tried, at: usize, reading: Reading) {
+        self.failures.borrow_mut()[at] += usize::from(!reading.is_right);
         let mut known = self.known.borrow_mut();
-        known.insert((at, tried.fingerprints[at]), is_read);
-        self.put(tried, at, is_read);
+        known.insert((at, tried.fingerprints[at]), reading.clone());
+        self.put(tried, at, reading);
     }
 
-    /// Puts down whether a text is read, of which that was not known of this draft.
-    fn put(&self, tried: &mut Tried, at: usize, is_read: bool) {
-        tried.is_read[at] = Some(is_read);
-        tried.score.0[self.order.rank(self.texts[at].kind)] -= isize::from(!is_read);
+    /// Puts down how a text is read, of which that was not known of this draft.
+    fn put(&self, tried: &mut Tried, at: usize, reading: Reading) {
+        tried.score.0[self.order.rank(self.texts[at].kind)] -= isize::from(!reading.is_right);
+        tried.readings[at] = Some(reading);
     }
 
-    /// Reads texts of which it is not known whether they are read, until a score can't be beaten any more. Whether it is.
+    /// Reads texts of which it is not known how they are read, until a score can't be beaten any more. Whether it is. `like` are
+    /// other delimiters, of which most is known.
     fn read(
         &self,
         tried: &mut Tried,
         template: &ResponseTemplate,
         texts: &[usize],
         to_beat: Option<Score>,
+        like: Option<&Like<'_>>,
     ) -> bool {
         let beats = |score: Score| to_beat.is_none_or(|to_beat| score > to_beat);
-        let is_misread = |tried: &mut Tried, cut, at| {
-            let is_misread = !self.reads_when(cut, template, &self.texts[at]);
-            if is_misread {
-                self.failures.borrow_mut()[at] += 1;
-                self.set(tried, at, false);
+        let mut right = Vec::new();
+        for at in texts {
+            let as_like = like.and_then(|like| like.reading(template, *at, &self.texts[*at]));
+            let reading = as_like.unwrap_or_else(|| self.reading(template, *at));
+            if reading.is_right {
+                right.push((*at, reading));
+                continue;
             }
-            is_misread
-        };
-        for cut in [Cut::Whole, Cut::Pieces] {
-            // Most drafts fail before it matters how texts are cut, which takes longer to find out.
-            if cut == Cut::Pieces && !trial::depends_on_pieces(template) {
-                break;
-            }
-            for at in texts {
-                if !tried.misreads(*at) && is_misread(tried, cut, *at) && !beats(tried.score) {
-                    return false;
-                }
+            self.set(tried, *at, reading);
+            if !beats(tried.score) {
+                return false;
             }
         }
-        for at in texts {
-            if !tried.misreads(*at) {
-                self.set(tried, *at, true);
+        // Most drafts fail before it matters how texts are cut, which takes longer to find out.
+        let depends_on_pieces = trial::depends_on_pieces(template);
+        for (at, mut reading) in right {
+            if depends_on_pieces && !self.reads_when(Cut::Pieces, template, &self.texts[at]) {
+                reading = Reading {
+                    is_right: false,
+                    stretches: None,
+                };
+            }
+            self.set(tried, at, reading);
+            if tried.misreads(at) && !beats(tried.score) {
+                return false;
             }
         }
         beats(tried.score)
+    }
+
+    /// How a text is read that comes as a whole.
+    fn reading(&self, template: &ResponseTemplate, at: usize) -> Reading {
+        self.read.set(self.read.get() + 1);
+        let text = &self.texts[at];
+        let reader = TrialReader::new(template, self.reasoning_field, text.tools);
+        let (is_right, stretches) =
+            reader.is_read_noting(text.prefilled, &text.output, text.expected);
+        Reading {
+            is_right,
+            stretches: Some(Rc::new(stretches)),
+        }
     }
 
     /// The texts in which a delimiter may match.
@@ -559,10 +629,17 @@ impl<'a> Thinning<'a> {
             let taken = own.alternatives.remove(at);
             let fingerprints = self.fingerprints(&without);
             let template = ResponseTemplate::with_patterns(&without.to_value(), patterns);
+            let like = Like::of(best, &without);
             // Without some, this is no response template.
             let is_needed = |at: &usize| {
-                let template = template.as_ref().ok();
-                template.is_none_or(|template| !self.reads(template, &self.texts[*at]))
+                template.as_ref().ok().is_none_or(|template| {
+                    let text = &self.texts[*at];
+                    let like = like.as_ref();
+                    let like = like.filter(|_| !trial::depends_on_pieces(template));
+                    let as_like = like.and_then(|like| like.reading(template, *at, text));
+                    let is_right = as_like.map(|reading| reading.is_right);
+                    !is_right.unwrap_or_else(|| self.reads(template, text))
+                })
             };
             // A text that is misread with it is no reason for it, nor one in which it matches nothing.
             let matched = self.matched(&taken);
@@ -681,6 +758,27 @@ fn opened_otherwise<'a>(search_input: &'a SearchInput, draft: &Draft) -> Vec<Tex
             joined: OnceCell::new(),
         })
         .collect()
+}
+
+/// Where two drafts are opened or closed by other delimiters, if they differ in nothing else.
+fn different_sides(one: &Draft, other: &Draft) -> Option<Vec<Side>> {
+    if one.head != other.head || one.fields.len() != other.fields.len() {
+        return None;
+    }
+    let mut sides = Vec::new();
+    for (field, (one, other)) in one.fields.iter().zip(&other.fields).enumerate() {
+        // What nothing opens is the text that is left over.
+        let is_left_over = |field: &FieldDraft| field.open.alternatives.is_empty();
+        let are_alike = one.name == other.name && one.rest == other.rest;
+        if !are_alike || is_left_over(one) != is_left_over(other) {
+            return None;
+        }
+        let opens = (one.open != other.open).then_some(true);
+        let closes = (one.close != other.close).then_some(false);
+        let opens = opens.into_iter().chain(closes);
+        sides.extend(opens.map(|opens| Side { field, opens }));
+    }
+    Some(sides)
 }
 
 /// The places of all alternatives: the field, whether it is opened, and the number there.
@@ -913,7 +1011,6 @@ fn sides(draft: &Draft) -> impl Iterator<Item = &Delimiters> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::derive::delimiter::FieldDraft;
     use crate::derive::invented;
     use crate::value::Object;
 

@@ -8,6 +8,8 @@ use crate::response::{
 };
 use crate::value::Object;
 
+use super::stretches::{self, Stretches};
+
 /// How many characters are fed at a time where texts are read in pieces: fewer than most tokens have.
 const PIECE: usize = 3;
 
@@ -119,8 +121,26 @@ impl<'a> TrialReader<'a> {
         output: &str,
         expected: Expected<'_>,
     ) -> bool {
-        // Without words of what is wrong, which nobody reads of the thousands of texts that drafts are tried on.
-        match (self.read_when(cut, prefix, output, expected), expected) {
+        self.is_meant(self.read_when(cut, prefix, output, expected), expected)
+    }
+
+    /// Whether a text that comes as a whole is read as what it means, and where which delimiters were looked for.
+    pub(super) fn is_read_noting(
+        &self,
+        prefix: &str,
+        output: &str,
+        expected: Expected<'_>,
+    ) -> (bool, Stretches) {
+        let options = self.options_for(expected);
+        let (message, stretches) = stretches::read(self.template, prefix, output, options);
+        let read = message.map(|message| self.turn(&message));
+        (self.is_meant(read, expected), stretches)
+    }
+
+    /// Whether what comes of a text is what it means, without words of what is wrong, which nobody reads of the thousands
+    /// of texts that drafts are tried on.
+    fn is_meant(&self, read: Result<AssistantTurn, ParseError>, expected: Expected<'_>) -> bool {
+        match (read, expected) {
             (Ok(read), Expected::Turn(turn)) => {
                 trimmed(&read.reasoning) == trimmed(&turn.reasoning)
                     && trimmed(&read.content) == trimmed(&turn.content)
@@ -141,12 +161,7 @@ impl<'a> TrialReader<'a> {
         output: &str,
         expected: Expected<'_>,
     ) -> Result<AssistantTurn, ParseError> {
-        let options = match expected {
-            Expected::NoMarkers {
-                is_cut_off: true, ..
-            } => self.options().unfinished(Unfinished::Drop),
-            _ => self.options(),
-        };
+        let options = self.options_for(expected);
         match cut {
             Cut::Whole => Ok(self.turn(&parse(self.template, prefix, output, options)?)),
             Cut::Pieces => self.read_pieces(prefix, output, options),
@@ -173,6 +188,15 @@ impl<'a> TrialReader<'a> {
             rest = after;
         }
         Ok(self.turn(&parser.finalize_with(|_| {})?))
+    }
+
+    fn options_for(&self, expected: Expected<'_>) -> ParserOptions {
+        match expected {
+            Expected::NoMarkers {
+                is_cut_off: true, ..
+            } => self.options().unfinished(Unfinished::Drop),
+            _ => self.options(),
+        }
     }
 
     fn options(&self) -> ParserOptions {
