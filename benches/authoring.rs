@@ -16,7 +16,7 @@ use unjinja::lint::{LintOptions, lint_chat_template};
 
 /// The chat templates of the gallery, by name.
 fn gallery() -> Vec<(String, ChatTemplate)> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("chat_templates");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../chat_templates");
     let entries = fs::read_dir(folder).expect("the gallery is there");
     let paths = entries.map(|entry| entry.expect("the folder can be read").path());
     let templates = paths.filter(|path| path.extension().is_some_and(|end| end == "jinja"));

@@ -13,7 +13,7 @@ use unjinja::derive::{Derivation, DeriveOptions, derive};
 
 /// The chat templates of the gallery, by name.
 fn gallery() -> Vec<(String, ChatTemplate)> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("chat_templates");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../chat_templates");
     let entries = fs::read_dir(folder).expect("the gallery is there");
     let paths = entries.map(|entry| entry.expect("the folder can be read").path());
     let mut gallery: Vec<(String, ChatTemplate)> = paths

@@ -59,7 +59,7 @@ fn main() {
         "{:<28}{:>10}{:>14}{:>14}{:>12}",
         "template", "message", "ns a chunk", "ns a token", "whole MB/s"
     );
-    let subjects = subjects(concat!(env!("CARGO_MANIFEST_DIR"), "/derived"));
+    let subjects = subjects(concat!(env!("CARGO_MANIFEST_DIR"), "/../derived"));
     if let Some(wanted) = wanted {
         for subject in subjects.iter().filter(|subject| subject.name == wanted) {
             for bytes in SIZES {

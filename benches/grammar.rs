@@ -1,7 +1,7 @@
 //! How long it takes to make and write grammars of 1, 10 and 100 tools, and to read turns by them as they
 //! come in.
 //!
-//! `cargo bench --bench grammar --features grammar -- nothing` prints the summary alone.
+//! `cargo bench --bench grammar -- nothing` prints the summary alone.
 
 use std::fs;
 use std::hint::black_box;
@@ -21,7 +21,7 @@ const FORMATS: [&str; 2] = ["chatml-think-json-calls", "xml-calls"];
 const CHUNK: usize = 4;
 
 fn format_of(name: &str) -> Format {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("chat_templates/{name}.jinja"));
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../chat_templates/{name}.jinja"));
     let jinja = fs::read_to_string(file).expect("the template is there");
     let template = ChatTemplate::from_jinja(jinja);
     Format::of(&template, &RenderInput::default()).expect("it has a format")

@@ -9,6 +9,7 @@ use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
+use memchr::memmem;
 use unjinja::{ParserOptions, ResponseTemplate, Tools, Value, json, parse};
 
 use crate::support::root::root;
@@ -359,7 +360,7 @@ fn no_code_names_a_model_or_a_template() {
         let in_source: HashSet<&str> = source.split(|c: char| !c.is_alphabetic()).collect();
         for word in &words {
             let is_there = match word.contains('-') {
-                true => source.contains(word.as_str()),
+                true => memmem::find(source.as_bytes(), word.as_bytes()).is_some(),
                 false => in_source.contains(word.as_str()),
             };
             if is_there {
