@@ -21,7 +21,8 @@ const FORMATS: [&str; 2] = ["chatml-think-json-calls", "xml-calls"];
 const CHUNK: usize = 4;
 
 fn format_of(name: &str) -> Format {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../chat_templates/{name}.jinja"));
+    let file =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../chat_templates/{name}.jinja"));
     let jinja = fs::read_to_string(file).expect("the template is there");
     let template = ChatTemplate::from_jinja(jinja);
     Format::of(&template, &RenderInput::default()).expect("it has a format")

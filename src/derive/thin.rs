@@ -153,7 +153,7 @@ pub(super) struct Thinning<'a> {
 struct Reading {
     /// As what it means.
     is_right: bool,
-    /// What was found in it, if that decides whether it is read as what it means.
+    /// What was found in it as a whole, unless it was misread in pieces alone.
     stretches: Option<Rc<Stretches>>,
 }
 
@@ -264,16 +264,14 @@ impl<'a> Thinning<'a> {
         variants: &Variants,
     ) -> Option<ResponseTemplate> {
         let mut patterns = Patterns::default();
-        let best = self.best(draft, variants, &mut patterns)?;
-        ResponseTemplate::with_patterns(&best.draft.to_value(), &mut patterns).ok()
+        self.best(draft, variants, &mut patterns)?.template
     }
 
     /// The best that is found from a draft, with what it recovers, and why.
     pub(super) fn thinned(mut self, draft: &Draft, variants: &Variants) -> Option<Thinned> {
         let mut patterns = Patterns::default();
         let best = self.best(draft, variants, &mut patterns)?;
-        let value = best.draft.to_value();
-        let template = ResponseTemplate::with_patterns(&value, &mut patterns).ok()?;
+        let template = best.template.clone()?;
         let reasons = self.reasons(&best, &mut patterns);
         let texts_read = self.texts.iter().enumerate();
         let known: HashMap<_, _> = texts_read
@@ -312,6 +310,13 @@ impl<'a> Thinning<'a> {
         self.texts
             .extend(opened_otherwise(self.search_input, draft));
         self.failures = RefCell::new(vec![0; self.texts.len()]);
+        // What stands before the anchor is nothing that a parser sees: behind it, `\A` matches.
+        let whole = ResponseTemplate::with_patterns(&draft.to_value(), patterns).ok()?;
+        for text in &mut self.texts {
+            if let Ok(Some(seen)) = whole.after_anchor(text.prefilled) {
+                text.prefilled = seen;
+            }
+        }
         let plain = self.plainest(draft, variants, patterns);
         let from_plain = plain.map(|start| self.climbed(start, draft, variants, patterns));
         // Where the whole draft does nothing better, nothing is to be found from there, however short it is.
@@ -349,7 +354,7 @@ impl<'a> Thinning<'a> {
             best = tried.or(best);
         }
         let mut best = best?;
-        let template = ResponseTemplate::with_patterns(&best.draft.to_value(), patterns).ok()?;
+        let template = best.template.clone()?;
         self.read(&mut best, &template, &damaged, None, None);
         Some(best)
     }
@@ -522,7 +527,8 @@ impl<'a> Thinning<'a> {
                 return false;
             }
         }
-        // Most drafts fail before it matters how texts are cut, which takes longer to find out.
+        // Most drafts fail before it matters how texts are cut, which takes longer to find out. Until then, a text with a prefix, which
+        // is a piece of its own, counts as one that comes whole.
         let depends_on_pieces = trial::depends_on_pieces(template);
         for (at, mut reading) in right {
             if depends_on_pieces && !self.reads_when(Cut::Pieces, template, &self.texts[at]) {
@@ -548,7 +554,7 @@ impl<'a> Thinning<'a> {
             reader.is_read_noting(text.prefilled, &text.output, text.expected);
         Reading {
             is_right,
-            stretches: Some(Rc::new(stretches)),
+            stretches: stretches.map(Rc::new),
         }
     }
 
@@ -1011,7 +1017,10 @@ fn sides(draft: &Draft) -> impl Iterator<Item = &Delimiters> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::derive::invented;
+    use crate::derive::choices::Choices;
+    use crate::derive::options::DeriveOptions;
+    use crate::derive::{draft, invented};
+    use crate::response::{ParserOptions, parse};
     use crate::value::Object;
 
     fn exact(text: &str) -> Delimiter {
@@ -1167,6 +1176,59 @@ mod tests {
             (of(&["</t>"], &["<end>", "High"], true), false),
         ] {
             assert_eq!(other == one, is_same);
+        }
+    }
+
+    /// What comes of a text, as one piece.
+    fn message(template: &ResponseTemplate, text: &Text<'_>) -> Result<Object, String> {
+        let options = ParserOptions::default().tools(text.tools.clone());
+        let message = parse(template, text.prefilled, &text.output, options);
+        message.map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn what_is_found_as_before_is_read_as_before() {
+        let thought = "{% if m.reasoning_content %}<t>{{ m.reasoning_content }}</t>\n{% endif %}";
+        let call = "<call={{ c.function.name }}>\n{{ c.function.arguments | tojson }}\n</call>";
+        for assistant in [
+            format!(
+                "{thought}{{{{ m.content }}}}{{% for c in m.tool_calls or [] %}}\n{call}{{% endfor %}}"
+            ),
+            format!(
+                "{{% for c in m.tool_calls or [] %}}{call}\n{{% endfor %}}<say>{{{{ m.content }}}}</say>"
+            ),
+        ] {
+            let input = invented::search_input(&assistant);
+            let (options, choices) = (DeriveOptions::default(), Choices::default());
+            let (whole, variants) = draft::draft_with_variants(&input, &choices, &options);
+            let start = Stopwatch::start();
+            let mut thinning = Thinning::new(&input, "thinking", Lenience::Usual, start);
+            thinning.failures = RefCell::new(vec![0; thinning.texts.len()]);
+            let mut patterns = Patterns::default();
+            let all: Vec<usize> = (0..thinning.texts.len()).collect();
+            let mut as_before = 0;
+            for draft in variants.plain(&whole).into_iter().chain([whole.clone()]) {
+                let before = thinning.tried(draft, &all, None, None, &mut patterns);
+                let before = before.expect("nothing is to be beaten");
+                let template = before.template.as_ref().expect("it has been tried");
+                for (number, one) in moves(&before.draft, &whole, &variants).iter().enumerate() {
+                    let draft = one.of(&before.draft);
+                    let other = ResponseTemplate::with_patterns(&draft.to_value(), &mut patterns);
+                    let like = Like::of(&before, &draft);
+                    let (Some(like), Ok(other)) = (like, other) else {
+                        continue;
+                    };
+                    for at in all.iter().filter(|at| *at % 7 == number % 7) {
+                        let text = &thinning.texts[*at];
+                        if like.reading(&other, *at, text).is_some() {
+                            let [before, now] = [template, &other].map(|one| message(one, text));
+                            assert_eq!(now, before, "{one:?}: {}", text.output);
+                            as_before += 1;
+                        }
+                    }
+                }
+            }
+            assert!(as_before > 300, "only {as_before} in {assistant}");
         }
     }
 

@@ -130,7 +130,7 @@ impl<'a> TrialReader<'a> {
         prefix: &str,
         output: &str,
         expected: Expected<'_>,
-    ) -> (bool, Stretches) {
+    ) -> (bool, Option<Stretches>) {
         let options = self.options_for(expected);
         let (message, stretches) = stretches::read(self.template, prefix, output, options);
         let read = message.map(|message| self.turn(&message));

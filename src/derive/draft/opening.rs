@@ -119,7 +119,7 @@ impl Drafter<'_> {
 
     /// The place before arguments between markers, or before what closes a call that has none; `None` if both
     /// could as well be prose.
-    fn arguments_ahead(&self, calls: &CallParts<'_>) -> Option<String> {
+    pub(super) fn arguments_ahead(&self, calls: &CallParts<'_>) -> Option<String> {
         let arguments = calls.single_arguments()?;
         // `run(x=1)` stands in many an answer about code.
         if arguments.in_python {

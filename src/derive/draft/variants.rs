@@ -189,7 +189,8 @@ impl Drafter<'_> {
         }
     }
 
-    /// A thought that was seen at the beginning of turns alone, also where it has to stand there.
+    /// A thought, also where it has to stand in the places where it was seen: at the beginning of turns, or behind what closes
+    /// another part.
     fn at_start(&self, around: &TextBounds, draft: &Draft) -> Option<FieldVariants> {
         let name = &self.options.reasoning_field;
         let field = draft.fields.iter().find(|field| field.name == *name)?;
@@ -473,9 +474,12 @@ impl Drafter<'_> {
     /// A call's opener with more of what the format writes before it, the longest first, and as the format writes it.
     fn call_opens(&self, calls: &CallParts<'_>, own: &Delimiter) -> Vec<Delimiter> {
         let follows = self.follows_opener(calls);
+        // The draft's own may look for arguments already, exactly as they are written.
+        let own_ahead = self.arguments_ahead(calls).unwrap_or_default();
         let mut opens: Vec<String> = Vec::new();
         for head in call_heads(calls, own) {
-            let looking = follows.as_ref().map(|follows| looking(&head, follows));
+            let bare = head.strip_suffix(&own_ahead).unwrap_or(&head);
+            let looking = follows.as_ref().map(|follows| looking(bare, follows));
             opens.extend([head].into_iter().chain(looking));
         }
         // What is the same for all calls may be a literal, which is found wherever the text is cut, and is easy to read.
@@ -506,8 +510,10 @@ impl Drafter<'_> {
         let close = close.split(is_slot).next().unwrap_or_default().trim();
         let is_known = |text: &str| unlikely_in_prose(text) && !text.contains(is_slot);
         // `<KEY type="text">` and `<KEY type="json">` begin alike.
-        let between = arguments.between.iter().map(|text| text.trim());
+        let between = arguments.between.iter().map(|text| text.trim_end());
         let between = between.reduce(markers::shared_start).unwrap_or_default();
+        let is_line_kept = close_behind_line_break(calls).is_some();
+        let takes_line = |between: &str| is_line_kept && between.starts_with(char::is_whitespace);
         let mut follows: Vec<String> = Vec::new();
         for open in &arguments.opens {
             let marker = markers::markers(open).next().unwrap_or(open);
@@ -517,6 +523,8 @@ impl Drafter<'_> {
                 (true, ..) => ignoring_space(marker),
                 // With nothing clear to look for, any word behind the opener would do.
                 (false, _, "") => return None,
+                // Of a call without arguments, it would take the line break along that what closes it stands behind.
+                (false, _, between) if takes_line(between) => return None,
                 (false, sign, between) => {
                     let key = whole_key(&arguments, &key_class(&arguments));
                     format!("{}{key}{}", ignoring_space(sign), ignoring_space(between))
@@ -864,12 +872,19 @@ mod tests {
                 "<call=NAME>«KEY: RAW·\n»</call>",
                 Some(r"(?=[^\s:]+:|</call>)"),
             ),
+            // The white space behind a key is part of what stands there.
+            (
+                "<call=NAME>«<KEY type=\"text\">RAW</KEY>»</call>",
+                Some(r#"(?=<[^\s<>]+\s*type="text">|</call>)"#),
+            ),
             // What closes a call may name it once more, or be a word on a line of its own.
             (
                 "<call=NAME>«<arg=KEY>RAW</arg>»</call=NAME>",
                 Some("(?=<arg=|</call=)"),
             ),
             ("call NAME«\nKEY: RAW»\nend", Some(r"(?=[^\s:]+:|end)")),
+            // Of a call without arguments, it would take the line break along that what closes it stands behind.
+            ("[[call NAME]]«\nKEY = JSON»\n[[/call]]", None),
             // With nothing clear to look for, any word would do.
             ("<call=NAME>«KEY RAW·\n»</call>", None),
             ("<call=NAME>«<arg=KEY>RAW</arg>»}", None),
