@@ -189,8 +189,7 @@ impl Drafter<'_> {
         }
     }
 
-    /// A thought, also where it has to stand in the places where it was seen: at the beginning of turns, or behind what closes
-    /// another part.
+    /// A thought that was seen at the beginning of turns alone, also where it has to stand there.
     fn at_start(&self, around: &TextBounds, draft: &Draft) -> Option<FieldVariants> {
         let name = &self.options.reasoning_field;
         let field = draft.fields.iter().find(|field| field.name == *name)?;
