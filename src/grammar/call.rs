@@ -886,6 +886,16 @@ fn is_told_by(nodes: &[Node], at: usize) -> bool {
             let mut before = nodes[..at].iter();
             before.all(Node::is_text)
         }
+        // A call may end at the first `[/call]` that stands on a line of its own, as in no argument it does.
+        (Some(before), Some(Node::Literal(_)))
+            if begins_line(&nodes[at]) && is_arguments(before) && !holds_raw_text(before) =>
+        {
+            true
+        }
+        // Without arguments, there is no white space between the two that is free and would take it.
+        (_, Some(behind)) if is_arguments(behind) && nodes.get(at + 2).is_some_and(begins_line) => {
+            is_told_by(nodes, at + 2)
+        }
         // Where there are no arguments, a word is told from a name by nothing else.
         (_, Some(Node::Literal(text))) => {
             text.starts_with(char::is_alphanumeric) && behind_arguments.is_some_and(is_word)
@@ -1106,6 +1116,18 @@ pub(super) fn ends_with_argument(calls: &Node) -> bool {
 fn ends_with_text(nodes: &[Node]) -> bool {
     let is_raw = |form: &ValueForm| form.writing == ValueWriting::Raw;
     matches!(nodes.last(), Some(Node::Value(forms)) if forms.iter().any(is_raw))
+}
+
+fn begins_line(node: &Node) -> bool {
+    matches!(node, Node::Space(text) if text.starts_with('\n'))
+}
+
+/// Whether texts stand in arguments as they are, with their line breaks.
+fn holds_raw_text(arguments: &Node) -> bool {
+    let is_raw = |form: &ValueForm| form.writing == ValueWriting::Raw;
+    let ways = arguments.argument_ways().into_iter().flatten();
+    let mut nodes = ways.flat_map(Node::parts);
+    nodes.any(|node| matches!(node, Node::Value(forms) if forms.iter().any(is_raw)))
 }
 
 fn names_key_twice(node: &Node) -> bool {
