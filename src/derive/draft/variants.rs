@@ -511,8 +511,6 @@ impl Drafter<'_> {
         // `<KEY type="text">` and `<KEY type="json">` begin alike.
         let between = arguments.between.iter().map(|text| text.trim_end());
         let between = between.reduce(markers::shared_start).unwrap_or_default();
-        let is_line_kept = close_behind_line_break(calls).is_some();
-        let takes_line = |between: &str| is_line_kept && between.starts_with(char::is_whitespace);
         let mut follows: Vec<String> = Vec::new();
         for open in &arguments.opens {
             let marker = markers::markers(open).next().unwrap_or(open);
@@ -522,8 +520,6 @@ impl Drafter<'_> {
                 (true, ..) => ignoring_space(marker),
                 // With nothing clear to look for, any word behind the opener would do.
                 (false, _, "") => return None,
-                // Of a call without arguments, it would take the line break along that what closes it stands behind.
-                (false, _, between) if takes_line(between) => return None,
                 (false, sign, between) => {
                     let key = whole_key(&arguments, &key_class(&arguments));
                     format!("{}{key}{}", ignoring_space(sign), ignoring_space(between))
@@ -536,7 +532,11 @@ impl Drafter<'_> {
             Some(close).filter(|close| is_line || is_known(close))?,
         ));
         markers::dedup(&mut follows);
-        Some(before_any_of(follows))
+        Some(match close_behind_line_break(calls).is_some() {
+            // Of a call without arguments, the line break is left for what closes it.
+            true => before_any_of([format!("\\s*{}", any_of(follows))]),
+            false => before_any_of(follows),
+        })
     }
 }
 
@@ -611,10 +611,15 @@ fn looking(head: &str, ahead: &str) -> String {
     let head = head.trim_end_matches("\\s*");
     // It looks for a bracket already.
     let head = head.strip_suffix("\\s*(?=\\{)").unwrap_or(head);
+    // What looks past white space takes none along.
+    let space = match ahead.starts_with("(?=\\s*") {
+        true => "",
+        false => "\\s*",
+    };
     match head.strip_suffix(TAG_END) {
         // Of a tag that closes itself, nothing more is asked.
-        Some(tag) => format!("{tag}(?:>\\s*{ahead}|{CLOSED_TAG})"),
-        None => format!("{head}\\s*{ahead}"),
+        Some(tag) => format!("{tag}(?:>{space}{ahead}|{CLOSED_TAG})"),
+        None => format!("{head}{space}{ahead}"),
     }
 }
 
@@ -882,8 +887,11 @@ mod tests {
                 Some("(?=<arg=|</call=)"),
             ),
             ("call NAME«\nKEY: RAW»\nend", Some(r"(?=[^\s:]+:|end)")),
-            // Of a call without arguments, it would take the line break along that what closes it stands behind.
-            ("[[call NAME]]«\nKEY = JSON»\n[[/call]]", None),
+            // Of a call without arguments, the line break is left for what closes it.
+            (
+                "[[call NAME]]«\nKEY = JSON»\n[[/call]]",
+                Some(r#"(?=\s*(?:[^\s="]+\s*=|\[\[/call\]\]))"#),
+            ),
             // With nothing clear to look for, any word would do.
             ("<call=NAME>«KEY RAW·\n»</call>", None),
             ("<call=NAME>«<arg=KEY>RAW</arg>»}", None),
