@@ -265,7 +265,11 @@ impl Turn<'_> {
         let is_string =
             matches!(last, Some(Node::Slot(slot)) if self.format.json_strings.contains(slot));
         let Some((Node::Literal(text), rest)) = left.end.split_first().filter(|_| is_string) else {
-            return Expr::sequence(left.end.iter().filter_map(text_node)).optional();
+            let end = Expr::sequence(left.end.iter().filter_map(text_node)).optional();
+            return match line_before_end(left) {
+                Some(line) => Expr::sequence([line.into(), end]).optional(),
+                None => end,
+            };
         };
         let marker = from_last(text);
         let (closing, marker) = match text.strip_suffix(marker) {
@@ -343,6 +347,10 @@ impl Turn<'_> {
                 if nodes[..at].last() == Some(&Node::Calls) && self.calls_end_with_text() =>
             {
                 Expr::from(text.as_str()).optional()
+            }
+            // It stands with the end of the turn.
+            Node::Space(_) if at + 1 == nodes.len() && line_before_end(left).is_some() => {
+                Expr::Empty
             }
             Node::Space(text) => space(text, nodes[..at].last(), nodes.get(at + 1)),
             Node::Slot(slot) if self.format.json_strings.contains(slot) => {
@@ -496,8 +504,8 @@ impl Turn<'_> {
             (Some(_), Some(Node::Space(space))) => {
                 let line = Expr::sequence([text, space.as_str().into()]);
                 let is_opened = !is_white(&left.begun) || !is_white(&left.nodes[..at]);
-                // Behind what opens a thought, what follows is known by its line, too.
-                match left.nodes[at] == Node::Slot(Slot::Reasoning) && at > 0 && is_opened {
+                // Behind what opens a text, what follows is known by its line, too.
+                match at > 0 && is_opened {
                     true => line,
                     false => line.optional(),
                 }
@@ -531,9 +539,8 @@ impl Turn<'_> {
             _ => return None,
         };
         let is_text = matches!(nodes[at - 1], Node::Slot(Slot::Reasoning | Slot::Content));
-        // `<act>` is known wherever it stands, and `Action:` amid a line is a word.
-        let is_clear = begins_with_marker(&next) || markers::begins_with_rare_sign(&next);
-        (is_text && space.contains('\n') && !is_clear).then(|| space.clone() + &next)
+        (is_text && space.contains('\n') && !is_known_anywhere(&next))
+            .then(|| space.clone() + &next)
     }
 
     /// At which node the texts around the calls begin, if there are calls.
@@ -701,6 +708,21 @@ fn holds_end(text: &str, of: &Expr) -> bool {
         Expr::Without(one) => automaton::stands_in(text, &one.others) == Some(true),
         _ => false,
     }
+}
+
+/// Whether what begins so is known wherever it stands, as `<act>` is: `Action:` amid a line is a word.
+fn is_known_anywhere(text: &str) -> bool {
+    first_piece(text).is_some_and(markers::is_closed)
+}
+
+/// The line break between calls and what ends a turn, if what reads the turn may know that by its line.
+fn line_before_end<'n>(left: &'n Left<'_>) -> Option<&'n str> {
+    let ([.., Node::Calls, Node::Space(space)], [Node::Literal(end), ..]) =
+        (&left.nodes[..], left.end)
+    else {
+        return None;
+    };
+    (space.contains('\n') && !is_known_anywhere(end)).then_some(space)
 }
 
 fn is_white(nodes: &[Node]) -> bool {
