@@ -943,6 +943,29 @@ fn a_word_behind_arguments_stands_on_its_line() {
     );
 }
 
+/// What closes texts and turns and is no marker between brackets is known by the line on which it stands.
+#[test]
+fn words_that_close_texts_and_turns_stand_on_their_lines() {
+    let grammar = grammar_of(
+        "{% for m in messages %}<|{{ m.role }}|>{% if m.content %}SAYS:{{ m.content }}{{ '\nOVER\n' }}{% endif %}\
+         {% for t in m.tool_calls or [] %}<call>{{ t.function.name }}:{{ t.function.arguments | tojson }}{% endfor %}{{ '\n====' }}{% endfor %}\
+         {% if add_generation_prompt %}<|assistant|>{% endif %}",
+        &tide_tools(),
+    );
+    let call = r#"<call>read_tide:{"harbour": "Oslo"}"#;
+    let verdicts = [
+        ("SAYS:Hm.\nOVER\nCALL\n====", "whole"),
+        // An engine may have stopped before the end.
+        ("SAYS:Hm.\nOVER\nCALL", "whole"),
+        ("SAYS:\nOVER\nCALL\n====", "whole"),
+        ("SAYS:OVER\nCALL\n====", "no"),
+        ("SAYS:Hm. OVER\nCALL\n====", "no"),
+        ("SAYS:Hm.\nOVER\nCALL====", "no"),
+    ];
+    let verdicts = verdicts.map(|(text, verdict)| (text.replace("CALL", call), verdict));
+    assert_verdicts(&grammar, &verdicts);
+}
+
 /// The line break behind what opens a thought belongs to the words that stand on a line of their own, also where
 /// another marker may begin with what the opener ends with.
 #[test]

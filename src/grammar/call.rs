@@ -928,9 +928,14 @@ fn with_telling_space(call: &Node) -> Node {
 fn without_lines_of_arguments(call: &Node) -> Option<Node> {
     let nodes = call.parts();
     let at = nodes.iter().position(is_arguments)?;
-    let is_line = |node: &Node| white_literal(node).is_some_and(|text| text.contains('\n'));
-    let ((line, before), behind) = (nodes[..at].split_last()?, &nodes[at + 1..]);
-    let stand_alone = is_line(line) && behind.first().is_some_and(is_line);
+    let is_line = |at: usize| match nodes.get(at) {
+        Some(Node::Space(text)) => text.contains('\n') && is_told_by(nodes, at),
+        node => node
+            .and_then(white_literal)
+            .is_some_and(|text| text.contains('\n')),
+    };
+    let (before, behind) = (&nodes[..at.checked_sub(1)?], &nodes[at + 1..]);
+    let stand_alone = is_line(at - 1) && is_line(at + 1);
     stand_alone.then(|| Node::sequence([before, behind].concat()))
 }
 
@@ -1287,6 +1292,11 @@ mod tests {
             ("NAME: RAW\n</call>", 4, false),
             // Where there are no arguments, a word is told from a name by nothing else.
             ("NAME«KEY=RAW»\nEND", 2, true),
+            // What reads the call may go by the line on which its end stands, unless texts have lines of their own.
+            ("<call=NAME>«\n<arg=KEY>JSON</arg>»\n</call>", 4, true),
+            ("<call=NAME>\n«<arg=KEY>JSON</arg>·\n»\n</call>", 3, true),
+            ("<call=NAME>«\n<arg=KEY>RAW</arg>»\n</call>", 4, false),
+            ("<call=NAME>«<arg=KEY>JSON</arg>» </call>", 4, false),
         ] {
             let nodes = row(call);
             assert!(matches!(nodes[at], Node::Space(_)), "{nodes:?}");

@@ -504,8 +504,10 @@ impl Turn<'_> {
             (Some(_), Some(Node::Space(space))) => {
                 let line = Expr::sequence([text, space.as_str().into()]);
                 let is_opened = !is_white(&left.begun) || !is_white(&left.nodes[..at]);
-                // Behind what opens a text, what follows is known by its line, too.
-                match at > 0 && is_opened {
+                // Behind what opens a text, what closes it is known by its line, too, as is what follows a thought.
+                let is_thought = left.nodes[at] == Node::Slot(Slot::Reasoning);
+                let is_closed = matches!(left.nodes.get(at + 2), Some(Node::Literal(close)) if self.closes_texts(close));
+                match at > 0 && is_opened && (is_thought || is_closed) {
                     true => line,
                     false => line.optional(),
                 }
@@ -538,9 +540,30 @@ impl Turn<'_> {
             Node::Calls => super::borders::opener(self.format.calls.as_ref()?)?,
             _ => return None,
         };
-        let is_text = matches!(nodes[at - 1], Node::Slot(Slot::Reasoning | Slot::Content));
-        (is_text && space.contains('\n') && !is_known_anywhere(&next))
-            .then(|| space.clone() + &next)
+        let is_known_anywhere = match (&nodes[at - 1], &nodes[at + 1]) {
+            (Node::Slot(Slot::Content), Node::Literal(close)) if self.closes_texts(close) => {
+                closes_anywhere(close)
+            }
+            // `<act>` is known wherever it stands, and `Action:` amid a line is a word.
+            (Node::Slot(Slot::Content | Slot::Reasoning), _) => {
+                begins_with_marker(&next) || markers::begins_with_rare_sign(&next)
+            }
+            _ => return None,
+        };
+        (space.contains('\n') && !is_known_anywhere).then(|| space.clone() + &next)
+    }
+
+    /// Whether this stands behind texts also where no call follows.
+    fn closes_texts(&self, close: &str) -> bool {
+        let without_calls = |way: &&Way| !way.node.parts().contains(&Node::Calls);
+        let mut ways = self.format.ways.iter().filter(without_calls);
+        ways.any(|way| {
+            let nodes = way.node.parts().iter().chain(way.end.parts());
+            let mut behind = nodes.skip_while(|node| **node != Node::Slot(Slot::Content));
+            behind.next();
+            let next = behind.find(|node| !matches!(node, Node::Space(_)));
+            matches!(next, Some(Node::Literal(text)) if text == close)
+        })
     }
 
     /// At which node the texts around the calls begin, if there are calls.
@@ -710,8 +733,8 @@ fn holds_end(text: &str, of: &Expr) -> bool {
     }
 }
 
-/// Whether what begins so is known wherever it stands, as `<act>` is: `Action:` amid a line is a word.
-fn is_known_anywhere(text: &str) -> bool {
+/// Whether what closes texts and turns is known wherever it stands, as `</say>` is: `==` amid a line closes nothing.
+fn closes_anywhere(text: &str) -> bool {
     first_piece(text).is_some_and(markers::is_closed)
 }
 
@@ -722,7 +745,7 @@ fn line_before_end<'n>(left: &'n Left<'_>) -> Option<&'n str> {
     else {
         return None;
     };
-    (space.contains('\n') && !is_known_anywhere(end)).then_some(space)
+    (space.contains('\n') && !closes_anywhere(end)).then_some(space)
 }
 
 fn is_white(nodes: &[Node]) -> bool {
