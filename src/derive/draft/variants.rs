@@ -433,6 +433,10 @@ impl Drafter<'_> {
         // What ends the turn does so wherever it stands.
         let skipped = skipped.filter(|text| !ends.contains(text));
         let section = self.calls.and_then(CallParts::section_markers);
+        let call_close = self.calls.map(|calls| calls.close.trim());
+        let call_close = call_close.filter(|close| unlikely_in_prose(close));
+        let is_behind_calls =
+            |text: &str| self.calls.is_some_and(|calls| calls.section_close.trim() == text);
         let mut between = Vec::new();
         for text in skipped {
             let start = "\\A\\s*".to_owned();
@@ -453,6 +457,10 @@ impl Drafter<'_> {
                 && closes.iter().any(|close| close.trim() == text)
             {
                 places.push(format!("(?<={}.*?)", ignoring_space(open.trim())));
+            }
+            // Where nothing has been called, `Put </calls> behind them.` is an answer.
+            if let Some(close) = call_close.filter(|_| is_behind_calls(text)) {
+                places.push(format!("(?<={}.*?)", ignoring_space(close)));
             }
             // Nothing is called in `<calls></calls>`.
             if let Some([open, _]) = section.filter(|[_, close]| close == text) {
