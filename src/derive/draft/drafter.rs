@@ -49,13 +49,18 @@ impl Drafter<'_> {
         ends
     }
 
-    /// What ends turns of texts: what a tool's answer begins with does so behind calls alone.
+    /// What ends turns of texts: what a tool's answer begins with, and what stands behind all calls, does so behind calls
+    /// alone.
     pub(super) fn text_ends(&self) -> Vec<String> {
-        let answer = self.findings.turn.answer_marker.as_deref().map(str::trim);
+        let turn = &self.findings.turn;
+        let section = self.calls.map(|calls| calls.section_close.trim());
+        let section = section.filter(|close| turn.all_ends().all(|end| end.trim() != *close));
+        let of_calls = [turn.answer_marker.as_deref().map(str::trim), section];
+        let is_of_calls = |end: &String| of_calls.contains(&Some(end.as_str()));
         let mut ends = self.turn_ends();
         // With nothing else that ends turns, an answer ends there as well.
-        if ends.iter().any(|end| Some(end.as_str()) != answer) {
-            ends.retain(|end| Some(end.as_str()) != answer);
+        if !ends.iter().all(is_of_calls) {
+            ends.retain(|end| !is_of_calls(end));
         }
         ends
     }

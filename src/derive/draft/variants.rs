@@ -394,6 +394,13 @@ impl Drafter<'_> {
             return Vec::new();
         };
         let ends = self.text_ends();
+        let unclosed = self.unclosed_thoughts();
+        let closes = content.close.alternatives.iter().chain(&unclosed);
+        let texts = closes.filter_map(|delimiter| match delimiter {
+            Delimiter::Exact(text) | Delimiter::IgnoringSpace(text) => Some(text),
+            Delimiter::Expression(_) => None,
+        });
+        let texts: Vec<&String> = texts.collect();
         let mut behind: Vec<String> = Vec::new();
         if let Some(calls) = self.calls {
             behind.push(markers::split_close(&calls.close).0.trim().to_owned());
@@ -407,13 +414,13 @@ impl Drafter<'_> {
                 .into_iter()
                 .flat_map(|shape| shape.closes().into_iter().map(str::to_owned)),
         );
-        // The model may write the header.
+        // The model may write the header, or several in a turn.
         let turn = &self.findings.turn;
-        let headers = turn
-            .headers
-            .iter()
-            .filter(|_| !turn.before_seams.is_empty());
-        behind.extend(headers.map(|header| header.trim().to_owned()));
+        let headers = turn.headers.iter().map(|header| header.trim());
+        let is_written = |header: &&str| {
+            !turn.before_seams.is_empty() || texts.iter().any(|text| text == header)
+        };
+        behind.extend(headers.filter(is_written).map(str::to_owned));
         // A common sign stands in answers as well, and then what follows it is said.
         behind.retain(|text| unlikely_in_prose(text));
         markers::dedup(&mut behind);
@@ -424,19 +431,15 @@ impl Drafter<'_> {
             .chain(&opens.beside_reasoning)
             .map(|text| text.trim())
             .collect();
-        let unclosed = self.unclosed_thoughts();
-        let skipped = content.close.alternatives.iter().chain(&unclosed);
-        let skipped = skipped.filter_map(|delimiter| match delimiter {
-            Delimiter::Exact(text) | Delimiter::IgnoringSpace(text) => Some(text),
-            Delimiter::Expression(_) => None,
-        });
         // What ends the turn does so wherever it stands.
-        let skipped = skipped.filter(|text| !ends.contains(text));
+        let skipped = texts.into_iter().filter(|text| !ends.contains(text));
         let section = self.calls.and_then(CallParts::section_markers);
         let call_close = self.calls.map(|calls| calls.close.trim());
         let call_close = call_close.filter(|close| unlikely_in_prose(close));
-        let is_behind_calls =
-            |text: &str| self.calls.is_some_and(|calls| calls.section_close.trim() == text);
+        let is_behind_calls = |text: &str| {
+            self.calls
+                .is_some_and(|calls| calls.section_close.trim() == text)
+        };
         let mut between = Vec::new();
         for text in skipped {
             let start = "\\A\\s*".to_owned();
@@ -446,11 +449,16 @@ impl Drafter<'_> {
             if opens.contains(&text.as_str()) {
                 // What opens a text does so at the start, and behind whatever was before it, or behind a thought that only the
                 // prompt has begun.
-                let begun = self.begun_thought().map(|begun| {
-                    let others = places.iter().filter(|place| **place != start);
-                    any_of(others.chain([&begun, &start]))
-                });
-                places = [any_of(&places)].into_iter().chain(begun).collect();
+                let others = &places[..places.len() - 1];
+                let groups = [others].into_iter().chain(others.chunks(1));
+                let groups = groups.chain([&[][..]]);
+                let begun: Vec<String> = self.begun_thought().into_iter().collect();
+                let starts = [&[][..], &begun];
+                let at = |others: &[String]| {
+                    starts.map(|begun| any_of(others.iter().chain(begun).chain([&start])))
+                };
+                places = groups.flat_map(at).collect();
+                markers::dedup(&mut places);
             }
             // Without what opens it, `Put </say> behind it.` is an answer.
             if let [open, closes @ ..] = self.findings.content.beside_reasoning.as_slice()
