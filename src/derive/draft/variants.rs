@@ -351,6 +351,14 @@ impl Drafter<'_> {
         Some(Delimiter::Expression(format!("{close}\\s*{ahead}")))
     }
 
+    /// What is dropped where a call stands behind it.
+    fn close_before_calls(&self, text: &str) -> Option<Delimiter> {
+        let openers = self.call_openers();
+        let ahead = before_any_of(openers.iter().map(|open| ignoring_space(open)));
+        let close = format!("{}\\s*{ahead}", ignoring_space(text));
+        (!openers.is_empty()).then_some(Delimiter::Expression(close))
+    }
+
     /// Other ways of ending calls with what ends turns, or separates two calls. A sign with a line break before it does so there, and behind a bracket, unless
     /// that may stand in a string of JSON, which holds no line break as it is. Anything else does so behind the last bracket of JSON.
     fn ends_of_calls(&self, calls: &CallParts<'_>) -> Vec<Delimiter> {
@@ -431,6 +439,8 @@ impl Drafter<'_> {
             .chain(&opens.beside_reasoning)
             .map(|text| text.trim())
             .collect();
+        let begins_thought =
+            |text: &String| unclosed.contains(&Delimiter::IgnoringSpace(text.clone()));
         // What ends the turn does so wherever it stands.
         let skipped = texts.into_iter().filter(|text| !ends.contains(text));
         let section = self.calls.and_then(CallParts::section_markers);
@@ -478,6 +488,13 @@ impl Drafter<'_> {
             }
             let at = |place| format!("{place}{}\\s*", ignoring_space(text));
             between.extend(places.into_iter().map(at).map(Delimiter::Expression));
+            let before = match begins_thought(text) {
+                // Behind what the prompt has begun, a call is no thought.
+                true => self.close_before_calls(text),
+                // What stands between a text and the calls closes nothing else.
+                false => self.close_before_end(text),
+            };
+            between.extend(before);
         }
         between.extend(section.map(|[open, close]| {
             let [open, close] = [open, close].map(ignoring_space);
