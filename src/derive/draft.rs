@@ -12,6 +12,7 @@ mod opening;
 
 mod arguments;
 mod as_rendered;
+mod between;
 mod calls;
 mod content;
 mod reasoning;

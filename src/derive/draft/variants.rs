@@ -332,7 +332,7 @@ impl Drafter<'_> {
     }
 
     /// What closes a text where the turn ends or another begins behind it, or a call does: `Put </say> behind it.` goes on.
-    fn close_before_end(&self, close: &str) -> Option<Delimiter> {
+    pub(super) fn close_before_end(&self, close: &str) -> Option<Delimiter> {
         let ends = self.text_ends();
         if !unlikely_in_prose(close) || ends.iter().any(|end| end == close) {
             return None;
@@ -349,14 +349,6 @@ impl Drafter<'_> {
         let ahead = before_any_of(follows.into_iter().chain(["\\Z".to_owned()]));
         let close = ignoring_space(close);
         Some(Delimiter::Expression(format!("{close}\\s*{ahead}")))
-    }
-
-    /// What is dropped where a call stands behind it.
-    fn close_before_calls(&self, text: &str) -> Option<Delimiter> {
-        let openers = self.call_openers();
-        let ahead = before_any_of(openers.iter().map(|open| ignoring_space(open)));
-        let close = format!("{}\\s*{ahead}", ignoring_space(text));
-        (!openers.is_empty()).then_some(Delimiter::Expression(close))
     }
 
     /// Other ways of ending calls with what ends turns, or separates two calls. A sign with a line break before it does so there, and behind a bracket, unless
@@ -393,114 +385,6 @@ impl Drafter<'_> {
     pub(super) fn stands_behind_line_break(&self, sign: &str) -> bool {
         let mut signs = self.findings.behind_line_breaks.iter();
         signs.any(|known| known == sign)
-    }
-
-    /// What closes content in a draft and stands behind what closes another field, there and nowhere else.
-    fn between_fields(&self, draft: &Draft) -> Vec<Delimiter> {
-        let content = draft.fields.iter().find(|field| field.name == "content");
-        let Some(content) = content.filter(|content| content.open.alternatives.is_empty()) else {
-            return Vec::new();
-        };
-        let ends = self.text_ends();
-        let unclosed = self.unclosed_thoughts();
-        let closes = content.close.alternatives.iter().chain(&unclosed);
-        let texts = closes.filter_map(|delimiter| match delimiter {
-            Delimiter::Exact(text) | Delimiter::IgnoringSpace(text) => Some(text),
-            Delimiter::Expression(_) => None,
-        });
-        let texts: Vec<&String> = texts.collect();
-        let mut behind: Vec<String> = Vec::new();
-        if let Some(calls) = self.calls {
-            behind.push(markers::split_close(&calls.close).0.trim().to_owned());
-            behind.push(calls.close.trim().to_owned());
-            // What closes a section may be several markers.
-            behind.extend(markers::markers(&calls.section_close).map(str::to_owned));
-        }
-        let shape = self.findings.reasoning.as_ref();
-        behind.extend(
-            shape
-                .into_iter()
-                .flat_map(|shape| shape.closes().into_iter().map(str::to_owned)),
-        );
-        // The model may write the header, or several in a turn.
-        let turn = &self.findings.turn;
-        let headers = turn.headers.iter().map(|header| header.trim());
-        let is_written = |header: &&str| {
-            !turn.before_seams.is_empty() || texts.iter().any(|text| text == header)
-        };
-        behind.extend(headers.filter(is_written).map(str::to_owned));
-        // A common sign stands in answers as well, and then what follows it is said.
-        behind.retain(|text| unlikely_in_prose(text));
-        markers::dedup(&mut behind);
-        let opens = &self.findings.content;
-        let opens: Vec<&str> = opens
-            .open
-            .iter()
-            .chain(&opens.beside_reasoning)
-            .map(|text| text.trim())
-            .collect();
-        let begins_thought =
-            |text: &String| unclosed.contains(&Delimiter::IgnoringSpace(text.clone()));
-        // What ends the turn does so wherever it stands.
-        let skipped = texts.into_iter().filter(|text| !ends.contains(text));
-        let section = self.calls.and_then(CallParts::section_markers);
-        let call_close = self.calls.map(|calls| calls.close.trim());
-        let call_close = call_close.filter(|close| unlikely_in_prose(close));
-        let is_behind_calls = |text: &str| {
-            self.calls
-                .is_some_and(|calls| calls.section_close.trim() == text)
-        };
-        let mut between = Vec::new();
-        for text in skipped {
-            let start = "\\A\\s*".to_owned();
-            let others = behind.iter().filter(|behind| *behind != text);
-            let others = others.map(|behind| format!("(?<={}\\s*)", ignoring_space(behind)));
-            let mut places: Vec<String> = others.chain([start.clone()]).collect();
-            if opens.contains(&text.as_str()) {
-                // What opens a text does so at the start, and behind whatever was before it, or behind a thought that only the
-                // prompt has begun.
-                let others = &places[..places.len() - 1];
-                let groups = [others].into_iter().chain(others.chunks(1));
-                let groups = groups.chain([&[][..]]);
-                let begun: Vec<String> = self.begun_thought().into_iter().collect();
-                let starts = [&[][..], &begun];
-                let at = |others: &[String]| {
-                    starts.map(|begun| any_of(others.iter().chain(begun).chain([&start])))
-                };
-                places = groups.flat_map(at).collect();
-                markers::dedup(&mut places);
-            }
-            // Without what opens it, `Put </say> behind it.` is an answer.
-            if let [open, closes @ ..] = self.findings.content.beside_reasoning.as_slice()
-                && closes.iter().any(|close| close.trim() == text)
-            {
-                places.push(format!("(?<={}.*?)", ignoring_space(open.trim())));
-            }
-            // Where nothing has been called, `Put </calls> behind them.` is an answer.
-            if let Some(close) = call_close.filter(|_| is_behind_calls(text)) {
-                places.push(format!("(?<={}.*?)", ignoring_space(close)));
-            }
-            // Nothing is called in `<calls></calls>`.
-            if let Some([open, _]) = section.filter(|[_, close]| close == text) {
-                let empty =
-                    |place: &String| any_of([place, &format!("{}\\s*", ignoring_space(open))]);
-                places.extend(places.iter().map(empty).collect::<Vec<_>>());
-            }
-            let at = |place| format!("{place}{}\\s*", ignoring_space(text));
-            between.extend(places.into_iter().map(at).map(Delimiter::Expression));
-            let before = match begins_thought(text) {
-                // Behind what the prompt has begun, a call is no thought.
-                true => self.close_before_calls(text),
-                // What stands between a text and the calls closes nothing else.
-                false => self.close_before_end(text),
-            };
-            between.extend(before);
-        }
-        between.extend(section.map(|[open, close]| {
-            let [open, close] = [open, close].map(ignoring_space);
-            Delimiter::Expression(format!("{open}\\s*{close}\\s*"))
-        }));
-        between
     }
 
     /// A call's opener with more of what the format writes before it, the longest first, and as the format writes it.
@@ -870,27 +754,6 @@ mod tests {
     }
 
     #[test]
-    fn what_closes_a_text_only_beside_reasoning_does_so_behind_what_opens_it() {
-        let mut findings = invented::findings(["<t>", "</t>"], ["", "<end>"], [""; 4]);
-        findings.content.beside_reasoning = vec!["<say>".to_owned(), "</say>".to_owned()];
-        let mut draft = draft(
-            vec![],
-            vec![exact("<end>"), exact("<say>"), exact("</say>")],
-        );
-        draft.fields.remove(0);
-        let found = asked(&findings, &[], |drafter| drafter.between_fields(&draft));
-        let found: Vec<String> = found.iter().map(Delimiter::expression).collect();
-        for (expected, is_there) in [
-            (r"(?<=<say>.*?)</say>\s*", true),
-            (r"(?<=<say>.*?)<say>\s*", false),
-            (r"(?<=<say>.*?)<end>\s*", false),
-        ] {
-            let has = found.iter().any(|one| one == expected);
-            assert_eq!(has, is_there, "{expected} in {found:?}");
-        }
-    }
-
-    #[test]
     fn behind_a_real_opener_stands_what_it_opens() {
         for (call, expected) in [
             ("<call>NAMEARGUMENTS</call>", Some(r"(?=\{)")),
@@ -1154,21 +1017,6 @@ mod tests {
             let found = variants.opens_behind_prompt("tool_calls").first();
             let found = found.map(Delimiter::expression).unwrap_or_default();
             assert_eq!(found, expected);
-        }
-    }
-
-    #[test]
-    fn nothing_is_called_between_what_opens_and_closes_calls() {
-        let findings = invented::with_calls(["<calls>", "<call>ARGUMENTS</call>", "", "</calls>"]);
-        let content = vec![spaced("<end>"), spaced("</calls>")];
-        let draft = draft(vec![exact("</call>")], content);
-        let found = asked(&findings, &[], |drafter| drafter.between_fields(&draft));
-        let found: Vec<String> = found.iter().map(Delimiter::expression).collect();
-        for expected in [
-            r"<calls>\s*</calls>\s*",
-            r"(?:(?<=</call>\s*)|<calls>\s*)</calls>\s*",
-        ] {
-            assert!(found.iter().any(|one| one == expected), "{found:?}");
         }
     }
 
