@@ -1041,6 +1041,29 @@ fn a_turn_that_nothing_ends_is_ended_by_what_the_next_message_begins_with() {
 }
 
 /// The template writes a header around no text at all, and a model that has nothing to say does not.
+/// A conversation may end a tool's answer otherwise than a prompt does, so that the turn begins with that. An answer may speak of the
+/// header, and of what stands behind calls, all the same.
+#[test]
+fn a_header_is_dropped_where_a_conversation_writes_it() {
+    let jinja = "{% for m in messages %}{% if m.role == 'tool' %}<got>{{ m.content }}</got>{{ '<end>' if loop.last else '\n<end>' }}\
+                 {% elif m.role == 'assistant' %}<bot>\n{{ m.content }}{% for t in m.tool_calls or [] %}<call>{{ t.function | tojson }}</call>\
+                 {% endfor %}{{ '<wait>' if m.tool_calls }}<end>{% else %}<ask>{{ m.content }}<end>{% endif %}{% endfor %}\
+                 {{ '<bot>\n' if add_generation_prompt }}";
+    let call = r#"<call>{"name": "read_tide", "arguments": {}}</call>"#;
+    for (prompt, output, expected) in [
+        ("<got>4</got>", "\n<end><bot>\nFour.<end>", "Four."),
+        ("<got>4</got><end><bot>\n", "Four.<end>", "Four."),
+        ("<bot>\n", "<bot>\nFour.<end>", "Four."),
+        ("<bot>\n", "Put `<bot>` first.<end>", "Put `<bot>` first."),
+        ("<bot>\n", "Put `<wait>` last.<end>", "Put `<wait>` last."),
+        ("<bot>\n", &format!("Hm.{call}<wait><end>"), "Hm."),
+    ] {
+        let message = read_behind(jinja, prompt, output);
+        let content = message.get("content").and_then(Value::as_str);
+        assert_eq!(content, Some(expected), "{output}");
+    }
+}
+
 #[test]
 fn a_call_may_stand_at_once_where_an_empty_text_has_a_header() {
     let jinja = "{% for m in messages %}{% if m.role == 'assistant' %}\

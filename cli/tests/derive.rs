@@ -110,7 +110,7 @@ fn the_template_is_printed_and_the_report_beside_it() {
                  a call is `<call>{…}</call>`
                  several calls a turn
       proof      18 of 18 renderings recovered, 1 draft tried
-      mentions   36 of 36 texts that mention a marker recovered
+      mentions   45 of 45 texts that mention a marker recovered
       arguments  54 of 54 kinds of keys, names and values recovered
       damaged    72 of 76 damaged texts recovered
                  0 of 1: reasoning not closed before a call
@@ -255,7 +255,7 @@ fn what_can_not_be_recovered_is_reported() {
                    the prompt ends  "<user>zq012question<end><assistant>"
                    the output is    "<think>One moment, I look it up.</think><call>{\"name\": \"find_pages\", \"arguments\": {\"words\": \"spring tide\", \"most\": 3}}</call><call>{\"name\": \"read_tide\", \"argume"…
                    it also stands for {"thinking":"One moment, I look it up.","tool_calls":[{"type":"function","function":{"name":"find_pages","arguments":{"words":"spring tide","most":3}}},{"type":…
-      mentions   36 of 36 texts that mention a marker recovered
+      mentions   45 of 45 texts that mention a marker recovered
       arguments  54 of 54 kinds of keys, names and values recovered
       damaged    66 of 76 damaged texts recovered
                  15 of 18: the turn's end missing

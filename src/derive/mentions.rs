@@ -331,6 +331,10 @@ fn mentionable(findings: &Findings) -> Vec<String> {
         let texts = texts.filter(|text| !text.contains(is_slot));
         found.extend(texts.flat_map(mention_texts));
     }
+    // What begins turns is spoken of as a whole: `<bot>assistant`.
+    let headers = findings.turn.headers.iter().map(|header| header.trim());
+    let headers = headers.filter(|header| unlikely_in_prose(header) && !header.contains(is_slot));
+    found.extend(headers.map(str::to_owned));
     found.retain(|marker| !is_end(marker));
     // `=====` behind a line break ends turns, and answers hold it elsewhere.
     let signs = findings.behind_line_breaks.iter();
@@ -476,24 +480,38 @@ mod tests {
                     "<t>",
                     "</t>",
                     "<say>",
+                    // What begins turns, too.
+                    "<assistant>",
                 ],
             ),
             // All that opens a call may be named at once.
             (
                 invented::with_calls(["", "<do>NAME<with>ARGUMENTS</do>", "", ""]),
-                vec!["<do>", "<with>", "</do>", "<do>read_tide<with>"],
+                vec![
+                    "<do>",
+                    "<with>",
+                    "</do>",
+                    "<do>read_tide<with>",
+                    "<assistant>",
+                ],
             ),
             (
                 invented::with_calls(["", "<do>NAME\nARGUMENTS</do>", "", ""]),
-                vec!["<do>", "</do>", "<do>read_tide"],
+                vec!["<do>", "</do>", "<do>read_tide", "<assistant>"],
             ),
             // So may what opens a list of them.
             (
                 invented::with_calls(["<calls>", "LIST", "", "</calls>"]),
-                vec!["<calls>", "</calls>", "<calls>["],
+                vec!["<calls>", "</calls>", "<calls>[", "<assistant>"],
             ),
-            (invented::with_calls(["", "LIST", "", ""]), vec![]),
-            (invented::with_calls(["", "OBJECT", "", ""]), vec![]),
+            (
+                invented::with_calls(["", "LIST", "", ""]),
+                vec!["<assistant>"],
+            ),
+            (
+                invented::with_calls(["", "OBJECT", "", ""]),
+                vec!["<assistant>"],
+            ),
         ] {
             assert_eq!(mentionable(&findings), expected);
         }

@@ -293,6 +293,7 @@ impl Sampler<'_, '_> {
                     });
                     if is_new {
                         samples.all.push(sample);
+                        samples.all.extend(self.sample_of_history(mode));
                     }
                 }
                 Err(error) => {
@@ -337,6 +338,38 @@ impl Sampler<'_, '_> {
         let seam = start + markers::boundary(&full[start..], shared - start);
         let seam = start + self.not_amid_reasoning_marker(&prompt[start..], seam - start);
         Ok(self.sample_at_seam(prompt, full, seam))
+    }
+
+    /// What a conversation writes behind a tool's answer and all that its prompt shares with it, where that has the turn's header in
+    /// it: a prompt may go on with `</result><end><bot>`, and a conversation with `</result>\n<end><bot>`.
+    fn sample_of_history(&self, mode: ThinkingMode) -> Option<Sample> {
+        let Conversation {
+            preceding, turn, ..
+        } = self.conversation;
+        if *preceding != PrecedingMessages::AfterTool || !self.headers.differ(*preceding, mode) {
+            return None;
+        }
+        let turn = self.prober.turn(*preceding, turn, mode).ok()?;
+        let prompt = self.prober.prompt(*preceding, mode).ok()?;
+        let (full, prompt) = (turn.text(), prompt.text());
+        let shared = markers::same_start(prompt, full);
+        if shared < turn.start || shared == prompt.len() {
+            return None;
+        }
+        let seam = turn.start + markers::boundary(&full[turn.start..], shared - turn.start);
+        let (prefix, output) = full.split_at(seam);
+        let mut headers = self
+            .findings
+            .turn
+            .headers
+            .iter()
+            .map(|header| header.trim());
+        headers
+            .any(|header| output.contains(header))
+            .then(|| Sample {
+                origin: Origin::Synthetic,
+                ..self.sample(prefix, output, None)
+            })
     }
 
     /// A place in the part of a prompt that belongs to the turn; or the beginning of what opens or closes reasoning

@@ -79,11 +79,16 @@ impl Drafter<'_> {
     fn places_of_dropped(&self, text: &str, before: &[String]) -> Vec<String> {
         let behind = |before: &str| format!("(?<={}\\s*)", ignoring_space(before));
         let somewhere_behind = |before: &str| format!("(?<={}.*?)", ignoring_space(before.trim()));
-        let others = before.iter().filter(|other| *other != text);
-        let others: Vec<String> = others.map(|other| behind(other)).collect();
+        let mut headers = self.findings.turn.headers.iter();
+        let is_header = headers.any(|header| header.trim() == text);
+        // A model may end the turn that a prompt has begun, and write the next header itself.
+        let ends = self.text_ends().into_iter().filter(|_| is_header);
+        let others = before.iter().cloned().chain(ends);
+        let others = others.filter(|other| other != text);
+        let others: Vec<String> = others.map(|other| behind(&other)).collect();
         let content = &self.findings.content;
         let mut opens = content.open.iter().chain(&content.beside_reasoning);
-        let mut places = match opens.any(|open| open.trim() == text) {
+        let mut places = match is_header || opens.any(|open| open.trim() == text) {
             true => self.places_of_opener(&others),
             false => others.into_iter().chain([START.to_owned()]).collect(),
         };
