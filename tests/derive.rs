@@ -1041,6 +1041,43 @@ fn a_turn_that_nothing_ends_is_ended_by_what_the_next_message_begins_with() {
 }
 
 /// The template writes a header around no text at all, and a model that has nothing to say does not.
+/// What a template takes an answer out of in past turns stands around it behind a thought.
+#[test]
+fn an_answer_stands_between_the_markers_that_past_turns_lose() {
+    for (cut, output, expected) in [
+        (
+            "m.content.split('</t>')[-1].split('<say>')[-1].split('</say>')[0] | trim",
+            "Hm.\n</t>\n<say>\nYes.\n</say><end>",
+            "Yes.",
+        ),
+        (
+            "m.content.split('</t>')[-1].split('<say>')[-1].split('</say>')[0] | trim",
+            "Hm.\n</t>\nPut `</say>` last.<end>",
+            "Put `</say>` last.",
+        ),
+        // What opens the answer may be what closes the thought.
+        (
+            "m.content.split('[BEGIN ANSWER]')[-1].split('[END ANSWER]')[0] | trim",
+            "Hm.\n[BEGIN ANSWER]\nYes.\n[END ANSWER]<end>",
+            "Yes.",
+        ),
+        // Nothing else is cut here.
+        (
+            "m.content.split('</t>')[-1] | replace('<say>', '') | replace('</say>', '')",
+            "Hm.\n</t>\n<say>Yes.</say><end>",
+            "<say>Yes.</say>",
+        ),
+    ] {
+        let jinja = format!(
+            "{{% for m in messages %}}{{% if m.role == 'assistant' %}}<bot>{{{{ {cut} }}}}<end>{{% else %}}<ask>{{{{ m.content }}}}<end>\
+             {{% endif %}}{{% endfor %}}{{{{ '<bot><t>\n' if add_generation_prompt }}}}"
+        );
+        let message = read_behind(&jinja, "<bot><t>\n", output);
+        let content = message.get("content").and_then(Value::as_str);
+        assert_eq!(content, Some(expected), "{cut} {output}");
+    }
+}
+
 /// A conversation may end a tool's answer otherwise than a prompt does, so that the turn begins with that. An answer may speak of the
 /// header, and of what stands behind calls, all the same.
 #[test]

@@ -119,6 +119,12 @@ pub(crate) fn analyze<'t>(
     if is_unseen && let Some(described) = hints::reasoning(&prober) {
         content.beside_reasoning.extend(described.others);
     }
+    if let Some(reasoning) = &reasoning
+        && content.open.is_none()
+        && content.beside_reasoning.is_empty()
+    {
+        content.beside_reasoning = content::cut_around(&prober, &template.jinja, reasoning);
+    }
     let missing_tokens = missing_tokens::find(&mut prober, &names, &turns, &content.close);
     let surroundings = CallSurroundings {
         headers: &headers,

@@ -1,10 +1,17 @@
 //! How a turn's text is written.
 
+use super::assistant_turn::AssistantTurn;
 use super::reasoning::{ObservedReasoning, ReasoningContext, ReasoningShape};
+use super::reasoning_inference::quoted;
 use super::sample_turns::SampleTurns;
 use super::turn_headers::TurnHeaders;
 use super::turn_prober::{PrecedingMessages, ThinkingMode, TurnProber};
+use crate::markers::lexicon::unmarked;
 use crate::markers::{self, closing_marker, common_suffix, shared_end};
+
+/// How many pairs of markers of a template are looked at for those that it takes answers out of.
+// Each takes a rendering or two.
+const MAX_PAIRS: usize = 20;
 
 /// How the text of a turn is written.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -70,6 +77,46 @@ pub(super) fn find(
         beside_reasoning,
     };
     (shape, after)
+}
+
+/// The markers between which an answer stands that the template takes out of them in past turns, as
+/// `content.split('<answer>')[-1].split('</answer>')[0]` does. What opens it may be what closes reasoning.
+pub(super) fn cut_around(
+    prober: &TurnProber<'_>,
+    template_source: &str,
+    reasoning: &ReasoningShape,
+) -> Vec<String> {
+    let template_source = prober.marked(template_source);
+    let texts = quoted(&template_source).into_iter();
+    let texts: Vec<&str> = texts.filter(|text| markers::is_marker(text)).collect();
+    let closes = texts.iter().filter(|close| markers::says_end(close));
+    let mut pairs = closes.flat_map(|close| {
+        let opens = texts.iter().filter(|open| markers::is_pair(open, close));
+        opens.map(|open| [*open, *close])
+    });
+    let is_thought = |[open, _]: &[&str; 2]| reasoning.opens().contains(open);
+    let found = pairs
+        .by_ref()
+        .filter(|pair| !is_thought(pair))
+        .take(MAX_PAIRS)
+        .find(|[open, close]| takes_out(prober, open, close));
+    let is_new = |marker: &&str| !reasoning.closes().contains(marker);
+    let found = found.into_iter().flatten().filter(is_new);
+    found.map(str::to_owned).collect()
+}
+
+/// Whether a template takes what stands between two markers out of the content of a past turn, and only because of these.
+fn takes_out(prober: &TurnProber<'_>, open: &str, close: &str) -> bool {
+    let words = ["before", "within", "after"].map(|word| prober.word(word));
+    let [before, within, after] = &words;
+    let kept = |open: &str, close: &str| {
+        let content = format!("{before}{open}{within}{close}{after}");
+        let assistant = AssistantTurn::content(&unmarked(&content));
+        let turn = prober.past_turn(PrecedingMessages::Question, &assistant, ThinkingMode::Unset);
+        let turn = turn.map(|turn| turn.tail().to_owned()).unwrap_or_default();
+        [before, within, after].map(|word| turn.contains(word.as_str()))
+    };
+    kept(open, close) == [false, true, false] && kept(" ", " ") == [true; 3]
 }
 
 /// What closes the content: a marker or words. A single sign, which may stand in a text as well, does so with the marker

@@ -10,13 +10,19 @@ use super::sample::{Origin, Sample};
 
 /// Puts texts together with reasoning and calls, if the chat template never writes such.
 pub(super) fn samples(findings: &Findings, rendered: &[Sample]) -> Vec<Sample> {
-    let mut samples = Vec::new();
     let answer = rendered
         .iter()
         .find(|sample| sample.intended == AssistantTurn::content(ANSWER));
-    let Some(answer) = answer.filter(|sample| sample.origin == Origin::Rendered) else {
-        return samples;
-    };
+    let answer = answer.filter(|sample| sample.origin == Origin::Rendered);
+    let mut samples = answer.map_or_else(Vec::new, |answer| beside(answer, findings, rendered));
+    let answer = rendered.iter().chain(&samples);
+    samples.extend(between_markers(&answer.collect::<Vec<_>>(), findings));
+    samples
+}
+
+/// Puts a thought before an answer, and a call in its place.
+fn beside(answer: &Sample, findings: &Findings, rendered: &[Sample]) -> Vec<Sample> {
+    let mut samples = Vec::new();
     // What the chat template writes by itself need not be made up.
     let thinks = rendered
         .iter()
@@ -54,6 +60,21 @@ fn thought_and_answer(answer: &Sample, open: &str, close: &str) -> Option<Sample
         prefilled: begun.to_owned(),
         ..made_up(name, answer, thought, turn)
     })
+}
+
+/// An answer behind a thought, between the markers that stand around it there, or before one that closes it, if none was written so.
+fn between_markers(known: &[&Sample], findings: &Findings) -> Option<Sample> {
+    let (close, opens) = findings.content.beside_reasoning.split_last()?;
+    let turn = AssistantTurn::content(ANSWER).with_reasoning(THOUGHT);
+    let is_seen = known
+        .iter()
+        .any(|sample| sample.output.contains(close.as_str()));
+    let answer = known.iter().find(|sample| sample.written == turn)?;
+    let words = opens.iter().map(String::as_str).chain([ANSWER, close]);
+    let said = words.collect::<Vec<_>>().join("\n");
+    let output = answer.output.replacen(ANSWER, &said, 1);
+    let name = "an answer between markers, made up";
+    (!is_seen).then(|| made_up(name, answer, output, turn))
 }
 
 /// A sample that the chat template does not write, behind the same prompt as another.
