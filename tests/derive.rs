@@ -1078,6 +1078,17 @@ fn an_answer_stands_between_the_markers_that_past_turns_lose() {
     }
 }
 
+/// Where tools are offered, a prompt may say nothing of thoughts.
+#[test]
+fn instructions_without_tools_tell_of_reasoning_and_of_what_stands_around_the_answer() {
+    let jinja = "{% if tools %}Tools: {{ tools | tojson }}{% else %}Put the thought in <thought>..</thought>, and the rest in <reply>..</reply>.\
+                 {% endif %}{% for m in messages %}<{{ m.role }}>{{ m.content }}{% for t in m.tool_calls or [] %}<call>{{ t.function | tojson }}</call>\
+                 {% endfor %}<end>{% endfor %}{{ '<assistant>' if add_generation_prompt }}";
+    let output = "<thought>\nHm.\n</thought>\n\n<reply>\nYes.\n</reply><end>";
+    let expected = json::read(r#"{"role": "assistant", "thinking": "Hm.", "content": "Yes."}"#);
+    assert_eq!(Ok(read_behind(jinja, "<assistant>", output)), expected);
+}
+
 /// A conversation may end a tool's answer otherwise than a prompt does, so that the turn begins with that. An answer may speak of the
 /// header, and of what stands behind calls, all the same.
 #[test]

@@ -8,7 +8,7 @@ use crate::value::Value;
 use super::call_shape::{CallShape, array_of, calls_of};
 use super::certainty::Certainty;
 use super::delimiters::Delimiters;
-use super::turn_prober::{PrecedingMessages, ThinkingMode, TurnProber};
+use super::turn_prober::{PrecedingMessages, RenderedTurn, ThinkingMode, TurnProber};
 use crate::markers::{self, core, is_pair, thinks};
 
 /// Reasoning as instructions describe it: its markers, and other pairs of markers beside them.
@@ -19,30 +19,54 @@ pub(crate) struct DescribedReasoning {
 }
 
 /// Looks for reasoning in what a prompt says when thinking is on and not when it is off, and in
-/// what it always says if a marker's name leaves no doubt.
+/// what it always says if a marker's name leaves no doubt; in the end, in what it says where no tools are offered.
 pub(crate) fn reasoning(prober: &TurnProber<'_>) -> Option<DescribedReasoning> {
     let text = |mode| prober.prompt(PrecedingMessages::Question, mode).ok();
     let on = text(ThinkingMode::On)?;
     let off = text(ThinkingMode::Off).map_or_else(String::new, |turn| turn.text().to_owned());
-    // What stands behind the question is no instruction: it is shown, and has been looked at.
-    let instructions = on.text().strip_suffix(on.tail()).unwrap_or_default();
+    // `<b>..</b>` may stand in any instructions. What is there only with thinking on, or says so, is about it.
+    described(instructions(&on), &off, |open| {
+        !off.contains(open) || thinks(open)
+    })
+    .or_else(|| {
+        let plain = prober.prompt_without_tools(PrecedingMessages::Question);
+        described(instructions(&plain.ok()?), on.text(), thinks)
+    })
+}
+
+/// What stands before the question: what stands behind it is no instruction, is shown, and has been looked at.
+fn instructions(prompt: &RenderedTurn) -> &str {
+    let text = prompt.text().strip_suffix(prompt.tail());
+    text.unwrap_or_default()
+}
+
+/// The reasoning that instructions describe with markers of which this is so, or with what opens it alone, if that says so.
+fn described(
+    instructions: &str,
+    elsewhere: &str,
+    is_of_thought: impl Fn(&str) -> bool,
+) -> Option<DescribedReasoning> {
     let pairs = pairs(instructions);
-    let is_new = |marker: &str| !off.contains(marker);
-    let (open, close) = pairs
-        .iter()
-        // `<b>..</b>` may stand in any instructions. What is there only with thinking on, or says so, is about it.
-        .find(|(open, _)| is_new(open) || thinks(open))?;
-    let others = pairs
-        .iter()
-        // `First <plan>..</plan>, then <reply>..</reply>`: what is new beside a thought stands around the answer.
-        .filter(|(other, _)| other != open && is_new(other));
+    let pair = pairs.iter().find(|(open, _)| is_of_thought(open));
+    let pair = pair.map(|(open, close)| ((*open).to_owned(), (*close).to_owned()));
+    let (open, close) = pair.or_else(|| {
+        // `Think within <thought>.` A token in bars, as `<|think|>`, may switch thinking on.
+        let is_token = |marker: &str| marker.contains(['|', '｜']);
+        let is_open = |marker: &&str| thinks(marker) && !markers::says_end(marker);
+        let mut opens = markers::markers(instructions).take(MAX_MARKERS);
+        let open = opens.find(|marker| is_open(marker) && !is_token(marker))?;
+        Some((open.to_owned(), markers::mirrored(open)?))
+    })?;
+    // `First <plan>..</plan>, then <reply>..</reply>`: what is new beside a thought stands around the answer.
+    let is_other = |other: &str| other != open && !elsewhere.contains(other);
+    let others = pairs.iter().filter(|(other, _)| is_other(other));
     Some(DescribedReasoning {
-        open: (*open).to_owned(),
-        close: (*close).to_owned(),
         others: others
             .flat_map(|(open, close)| [*open, *close])
             .map(str::to_owned)
             .collect(),
+        open,
+        close,
     })
 }
 
@@ -248,6 +272,14 @@ mod tests {
                 "<thought> </thought>",
             ),
             ("Think <plan>.", "", ""),
+            // What closes a thought need not be said.
+            (
+                "Think within <thought>.",
+                "Think within <thought>.",
+                "<thought> </thought>",
+            ),
+            ("Say no </thought>.", "Say no </thought>.", ""),
+            ("<|think|>Be kind.", "<|think|>Be kind.", ""),
             ("", "First <plan>so</plan>.", ""),
         ] {
             let jinja = MODES.replace("ON", on).replace("OFF", off);

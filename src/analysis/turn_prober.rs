@@ -429,6 +429,15 @@ impl<'t> TurnProber<'t> {
         self.rendered(&probe, preceding)
     }
 
+    /// A prompt in which no tools are offered.
+    pub(super) fn prompt_without_tools(
+        &self,
+        preceding: PrecedingMessages,
+    ) -> Result<RenderedTurn, RenderError> {
+        let probe = Probe::of(self.before(preceding)).prompt();
+        self.rendered(&probe, preceding)
+    }
+
     /// The conversation before the turn, without the beginning of an answer.
     pub(crate) fn no_prompt(
         &self,
