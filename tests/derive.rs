@@ -1040,7 +1040,6 @@ fn a_turn_that_nothing_ends_is_ended_by_what_the_next_message_begins_with() {
     }
 }
 
-/// The template writes a header around no text at all, and a model that has nothing to say does not.
 /// What a template takes an answer out of in past turns stands around it behind a thought.
 #[test]
 fn an_answer_stands_between_the_markers_that_past_turns_lose() {
@@ -1112,6 +1111,7 @@ fn a_header_is_dropped_where_a_conversation_writes_it() {
     }
 }
 
+/// The template writes a header around no text at all, and a model that has nothing to say does not.
 #[test]
 fn a_call_may_stand_at_once_where_an_empty_text_has_a_header() {
     let jinja = "{% for m in messages %}{% if m.role == 'assistant' %}\

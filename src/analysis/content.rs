@@ -9,8 +9,9 @@ use super::turn_prober::{PrecedingMessages, ThinkingMode, TurnProber};
 use crate::markers::lexicon::unmarked;
 use crate::markers::{self, closing_marker, common_suffix, shared_end};
 
-/// How many pairs of markers of a template are looked at for those that it takes answers out of.
-// Each takes a rendering or two.
+/// How many quoted texts of a template are looked at, and how many pairs of them tried, for markers that past turns lose.
+// Each pair takes a rendering or two.
+const MAX_TEXTS: usize = 100;
 const MAX_PAIRS: usize = 20;
 
 /// How the text of a turn is written.
@@ -87,19 +88,20 @@ pub(super) fn cut_around(
     reasoning: &ReasoningShape,
 ) -> Vec<String> {
     let template_source = prober.marked(template_source);
+    // What begins a tool's answer holds none of the model.
+    let before_answer = prober.answered_call().map(|call| call.header_of_answer);
+    let before_answer = before_answer.unwrap_or_default();
     let texts = quoted(&template_source).into_iter();
-    let texts: Vec<&str> = texts.filter(|text| markers::is_marker(text)).collect();
+    let texts = texts.filter(|text| markers::is_marker(text) && !before_answer.contains(text));
+    let texts: Vec<&str> = texts.take(MAX_TEXTS).collect();
     let closes = texts.iter().filter(|close| markers::says_end(close));
-    let mut pairs = closes.flat_map(|close| {
+    let pairs = closes.flat_map(|close| {
         let opens = texts.iter().filter(|open| markers::is_pair(open, close));
         opens.map(|open| [*open, *close])
     });
-    let is_thought = |[open, _]: &[&str; 2]| reasoning.opens().contains(open);
-    let found = pairs
-        .by_ref()
-        .filter(|pair| !is_thought(pair))
-        .take(MAX_PAIRS)
-        .find(|[open, close]| takes_out(prober, open, close));
+    let pairs = pairs.filter(|[open, _]| !reasoning.opens().contains(open));
+    let mut pairs = pairs.take(MAX_PAIRS);
+    let found = pairs.find(|[open, close]| takes_out(prober, open, close));
     let is_new = |marker: &&str| !reasoning.closes().contains(marker);
     let found = found.into_iter().flatten().filter(is_new);
     found.map(str::to_owned).collect()

@@ -24,13 +24,12 @@ pub(crate) fn reasoning(prober: &TurnProber<'_>) -> Option<DescribedReasoning> {
     let text = |mode| prober.prompt(PrecedingMessages::Question, mode).ok();
     let on = text(ThinkingMode::On)?;
     let off = text(ThinkingMode::Off).map_or_else(String::new, |turn| turn.text().to_owned());
+    let is_new = |marker: &str| !off.contains(marker);
     // `<b>..</b>` may stand in any instructions. What is there only with thinking on, or says so, is about it.
-    described(instructions(&on), &off, |open| {
-        !off.contains(open) || thinks(open)
-    })
-    .or_else(|| {
+    let is_of_thought = |marker: &str| is_new(marker) || thinks(marker);
+    described(instructions(&on), is_of_thought, is_new).or_else(|| {
         let plain = prober.prompt_without_tools(PrecedingMessages::Question);
-        described(instructions(&plain.ok()?), on.text(), thinks)
+        described(instructions(&plain.ok()?), thinks, says_answer)
     })
 }
 
@@ -40,26 +39,24 @@ fn instructions(prompt: &RenderedTurn) -> &str {
     text.unwrap_or_default()
 }
 
-/// The reasoning that instructions describe with markers of which this is so, or with what opens it alone, if that says so.
+/// The reasoning that instructions describe, and what stands around an answer beside it, by what their openers are.
 fn described(
     instructions: &str,
-    elsewhere: &str,
     is_of_thought: impl Fn(&str) -> bool,
+    is_of_answer: impl Fn(&str) -> bool,
 ) -> Option<DescribedReasoning> {
-    let pairs = pairs(instructions);
+    let found = different_markers(instructions);
+    let pairs: Vec<(&str, &str)> = markers::pairs(&found).collect();
     let pair = pairs.iter().find(|(open, _)| is_of_thought(open));
     let pair = pair.map(|(open, close)| ((*open).to_owned(), (*close).to_owned()));
     let (open, close) = pair.or_else(|| {
-        // `Think within <thought>.` A token in bars, as `<|think|>`, may switch thinking on.
-        let is_token = |marker: &str| marker.contains(['|', '｜']);
-        let is_open = |marker: &&str| thinks(marker) && !markers::says_end(marker);
-        let mut opens = markers::markers(instructions).take(MAX_MARKERS);
-        let open = opens.find(|marker| is_open(marker) && !is_token(marker))?;
-        Some((open.to_owned(), markers::mirrored(open)?))
+        // `Think within <thought>.` What closes it need not be said.
+        let open = found.iter().find(|marker| is_word_of_thought(marker))?;
+        Some(((*open).to_owned(), markers::mirrored(open)?))
     })?;
     // `First <plan>..</plan>, then <reply>..</reply>`: what is new beside a thought stands around the answer.
-    let is_other = |other: &str| other != open && !elsewhere.contains(other);
-    let others = pairs.iter().filter(|(other, _)| is_other(other));
+    let others = pairs.iter();
+    let others = others.filter(|(other, _)| *other != open && is_of_answer(other));
     Some(DescribedReasoning {
         others: others
             .flat_map(|(open, close)| [*open, *close])
@@ -70,11 +67,27 @@ fn described(
     })
 }
 
+/// Whether a marker is a word for thoughts between brackets. A token in bars, as `<|thought|>`, may switch thinking on, and
+/// `<thinking_budget>` sets how much of it.
+fn is_word_of_thought(marker: &str) -> bool {
+    let mut signs = marker.chars().filter(|c| !c.is_alphabetic());
+    thinks(marker) && signs.by_ref().count() == 2 && !markers::says_end(marker)
+}
+
+/// Whether a marker's name says that an answer is in it.
+fn says_answer(marker: &str) -> bool {
+    let name = core(marker);
+    let words = [
+        "answer", "response", "reply", "solution", "output", "result",
+    ];
+    words.iter().any(|word| name.contains(word))
+}
+
 /// How many different markers of a text are looked at.
 const MAX_MARKERS: usize = 200;
 
-/// The different markers of a text that others behind them close, each with the one that does.
-fn pairs(text: &str) -> Vec<(&str, &str)> {
+/// The different markers of a text, in order.
+fn different_markers(text: &str) -> Vec<&str> {
     let mut found: Vec<&str> = Vec::new();
     let mut seen = HashSet::new();
     for marker in markers::markers(text) {
@@ -82,7 +95,7 @@ fn pairs(text: &str) -> Vec<(&str, &str)> {
             found.push(marker);
         }
     }
-    markers::pairs(&found).collect()
+    found
 }
 
 /// Calls as instructions show them, or as the names of special tokens suggest.
@@ -97,9 +110,8 @@ pub(crate) fn calls(
     });
     let prompt = prompt.ok();
     let instructions = prompt.as_ref().map_or("", |turn| turn.text());
-    if let Some((open, close)) = pairs(instructions)
-        .into_iter()
-        .find(|(open, _)| says_call(open))
+    if let Some((open, close)) =
+        markers::pairs(&different_markers(instructions)).find(|(open, _)| says_call(open))
     {
         let example = instructions.split_once(open).map_or("", |(_, rest)| rest);
         let example = examples(example, open, close)
@@ -279,7 +291,8 @@ mod tests {
                 "<thought> </thought>",
             ),
             ("Say no </thought>.", "Say no </thought>.", ""),
-            ("<|think|>Be kind.", "<|think|>Be kind.", ""),
+            ("<|thought|>Be kind.", "<|thought|>Be kind.", ""),
+            ("<thought_limit>9", "<thought_limit>9", ""),
             ("", "First <plan>so</plan>.", ""),
         ] {
             let jinja = MODES.replace("ON", on).replace("OFF", off);

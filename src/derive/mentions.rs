@@ -331,6 +331,10 @@ fn mentionable(findings: &Findings) -> Vec<String> {
         let texts = texts.filter(|text| !text.contains(is_slot));
         found.extend(texts.flat_map(mention_texts));
     }
+    // What opens an answer and what closes it are spoken of together, so that the one is no sign of the other.
+    if let [open, close] = content.beside_reasoning.as_slice() {
+        found.push(format!("{open} and {close}"));
+    }
     // What begins turns is spoken of as a whole: `<bot>assistant`.
     let headers = findings.turn.headers.iter().map(|header| header.trim());
     let headers = headers.filter(|header| unlikely_in_prose(header) && !header.contains(is_slot));

@@ -340,8 +340,8 @@ impl Sampler<'_, '_> {
         Ok(self.sample_at_seam(prompt, full, seam))
     }
 
-    /// What a conversation writes behind a tool's answer and all that its prompt shares with it, where that has the turn's header in
-    /// it: a prompt may go on with `</result><end><bot>`, and a conversation with `</result>\n<end><bot>`.
+    /// The sample of a turn behind a tool's answer that a conversation begins otherwise than its prompt does, with the turn's header in
+    /// its output: a prompt may go on with `</result><end><bot>`, and a conversation with `</result>\n<end><bot>`.
     fn sample_of_history(&self, mode: ThinkingMode) -> Option<Sample> {
         let Conversation {
             preceding, turn, ..

@@ -341,16 +341,16 @@ impl Turn<'_> {
             // It stands with the text before it, or behind it.
             Node::Space(_) if self.words_on_next_line(nodes, at).is_some() => Expr::Empty,
             Node::Space(_) if self.takes_space_before(nodes, at + 1) => Expr::Empty,
+            // It stands with the end of the turn.
+            Node::Space(_) if at + 1 == nodes.len() && line_before_end(left).is_some() => {
+                Expr::Empty
+            }
             // White space behind a text that nothing closes is a part of it, so no other than is written may stand
             // there.
             Node::Space(text)
                 if nodes[..at].last() == Some(&Node::Calls) && self.calls_end_with_text() =>
             {
                 Expr::from(text.as_str()).optional()
-            }
-            // It stands with the end of the turn.
-            Node::Space(_) if at + 1 == nodes.len() && line_before_end(left).is_some() => {
-                Expr::Empty
             }
             Node::Space(text) => space(text, nodes[..at].last(), nodes.get(at + 1)),
             Node::Slot(slot) if self.format.json_strings.contains(slot) => {
@@ -733,7 +733,7 @@ fn holds_end(text: &str, of: &Expr) -> bool {
     }
 }
 
-/// Whether what closes texts and turns is known wherever it stands, as `</say>` is: `==` amid a line closes nothing.
+/// Whether what closes texts and turns is known wherever it stands, as `</say>` is: `==` amid a line may be a part of a text.
 fn closes_anywhere(text: &str) -> bool {
     first_piece(text).is_some_and(markers::is_closed)
 }

@@ -1,6 +1,6 @@
-//! What content is rid of: markers that stand between the fields of a turn and belong to none, such as what closes a section of
-//! calls. Each closes content, and what follows it begins another one. Where it is only spoken of, it is a part of an answer, so it
-//! is looked for where the format has it.
+//! Markers that are dropped from content: they stand between the fields of a turn and belong to none, as what closes a section of
+//! calls does. Each closes content, and what follows it begins another one. An answer may speak of such a marker, so it is looked
+//! for only where the format has it.
 
 use crate::analysis::CallParts;
 use crate::derive::delimiter::{Delimiter, Draft};
@@ -87,18 +87,23 @@ impl Drafter<'_> {
         let others = others.filter(|other| other != text);
         let others: Vec<String> = others.map(|other| behind(&other)).collect();
         let content = &self.findings.content;
-        let mut opens = content.open.iter().chain(&content.beside_reasoning);
+        // What stands beside a thought alone may be no more than what closes the answer.
+        let beside = content.beside_reasoning.as_slice();
+        let beside_open = beside.first().filter(|first| !markers::says_end(first));
+        let beside_opens = beside.iter().filter(|_| beside_open.is_some());
+        let mut opens = content.open.iter().chain(beside_opens);
         let mut places = match is_header || opens.any(|open| open.trim() == text) {
             true => self.places_of_opener(&others),
             false => others.into_iter().chain([START.to_owned()]).collect(),
         };
         // Without what opens it, `Put </say> behind it.` is an answer.
-        if let [open, closes @ ..] = content.beside_reasoning.as_slice()
-            && closes.iter().any(|close| close.trim() == text)
+        let mut beside_closes = beside.iter().skip(1);
+        if let Some(open) = beside_open
+            && beside_closes.any(|close| close.trim() == text)
         {
             places.push(somewhere_behind(open));
         }
-        // Where nothing has been called, `Put </calls> behind them.` is an answer, and a text may follow upon calls.
+        // A text may follow upon calls and stand before `</calls>`, and without a call `Put </calls> behind them.` is an answer.
         let calls = self
             .calls
             .filter(|calls| calls.section_close.trim() == text);
@@ -118,16 +123,19 @@ impl Drafter<'_> {
     /// The expressions for the places where a text is opened: at the start of the turn, behind what a prompt has begun, and behind
     /// all that may stand before it, or one of that.
     fn places_of_opener(&self, others: &[String]) -> Vec<String> {
-        let begun: Vec<String> = self.begun_thought().into_iter().collect();
-        let groups = [others]
-            .into_iter()
-            .chain(others.chunks(1))
-            .chain([&[][..]]);
+        let begun = self.begun_thought();
+        let groups = [others].into_iter().chain(others.chunks(1));
+        let groups = groups.chain([&[][..]]);
         let places = groups.flat_map(|others| {
-            [&[][..], &begun].map(|begun| {
+            let place = |begun: Option<&String>| {
                 let others = others.iter().chain(begun).map(String::as_str);
                 any_of(others.chain([START]))
-            })
+            };
+            let behind_begun = begun.as_ref().map(|begun| place(Some(begun)));
+            [place(None)]
+                .into_iter()
+                .chain(behind_begun)
+                .collect::<Vec<_>>()
         });
         let mut places: Vec<String> = places.collect();
         markers::dedup(&mut places);
