@@ -70,8 +70,8 @@ fn described(
 /// Whether a marker is a word for thoughts between brackets. A token in bars, as `<|thought|>`, may switch thinking on, and
 /// `<thinking_budget>` sets how much of it.
 fn is_word_of_thought(marker: &str) -> bool {
-    let mut signs = marker.chars().filter(|c| !c.is_alphabetic());
-    thinks(marker) && signs.by_ref().count() == 2 && !markers::says_end(marker)
+    let signs = marker.chars().filter(|c| !c.is_alphabetic());
+    thinks(marker) && signs.count() == 2
 }
 
 /// Whether a marker's name says that an answer is in it.

@@ -365,7 +365,7 @@ impl Sampler<'_, '_> {
             .iter()
             .map(|header| header.trim());
         headers
-            .any(|header| output.contains(header))
+            .any(|header| !header.is_empty() && output.contains(header))
             .then(|| Sample {
                 origin: Origin::Synthetic,
                 ..self.sample(prefix, output, None)

@@ -15,8 +15,8 @@ pub(super) fn samples(findings: &Findings, rendered: &[Sample]) -> Vec<Sample> {
         .find(|sample| sample.intended == AssistantTurn::content(ANSWER));
     let answer = answer.filter(|sample| sample.origin == Origin::Rendered);
     let mut samples = answer.map_or_else(Vec::new, |answer| beside(answer, findings, rendered));
-    let answer = rendered.iter().chain(&samples);
-    samples.extend(between_markers(&answer.collect::<Vec<_>>(), findings));
+    let known: Vec<&Sample> = rendered.iter().chain(&samples).collect();
+    samples.extend(between_markers(&known, findings));
     samples
 }
 

@@ -1119,8 +1119,13 @@ pub(super) fn ends_with_argument(calls: &Node) -> bool {
 
 /// Whether an argument ends with a text that is written as it is, so that only what begins the next ends it.
 fn ends_with_text(nodes: &[Node]) -> bool {
+    nodes.last().is_some_and(is_raw)
+}
+
+/// Whether this is a value that may be a text as it is.
+fn is_raw(node: &Node) -> bool {
     let is_raw = |form: &ValueForm| form.writing == ValueWriting::Raw;
-    matches!(nodes.last(), Some(Node::Value(forms)) if forms.iter().any(is_raw))
+    matches!(node, Node::Value(forms) if forms.iter().any(is_raw))
 }
 
 fn begins_line(node: &Node) -> bool {
@@ -1129,10 +1134,8 @@ fn begins_line(node: &Node) -> bool {
 
 /// Whether texts stand in arguments as they are, with their line breaks.
 fn holds_raw_text(arguments: &Node) -> bool {
-    let is_raw = |form: &ValueForm| form.writing == ValueWriting::Raw;
     let ways = arguments.argument_ways().into_iter().flatten();
-    let mut nodes = ways.flat_map(Node::parts);
-    nodes.any(|node| matches!(node, Node::Value(forms) if forms.iter().any(is_raw)))
+    ways.flat_map(Node::parts).any(is_raw)
 }
 
 fn names_key_twice(node: &Node) -> bool {
