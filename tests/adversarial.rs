@@ -58,6 +58,10 @@ const ODD: &[&str] = &[
     "{% for m in messages %}<{{ m.role }}>{% for i in range(1000) %}{{ m.content }}. {% endfor %}\
      {% for c in m.tool_calls or [] %}({{ c.function | tojson }}){% endfor %}{% endfor %}",
     "{% for i in range(3000000) %}{% endfor %}{% for m in messages %}<{{ m.role }}>{{ m.content }}{% endfor %}",
+    // Each of the markers behind calls may close the last one.
+    "{% for m in messages %}<|{{ m.role }}|>{{ m.content }}{% if m.tool_calls %}{% for c in m.tool_calls %}<call>\
+     {{ c.function | tojson }}</call>{% endfor %}{% for i in range(250) %}</m{{ i }}>{% endfor %}{% endif %}<|end|>\
+     {% endfor %}",
     "{% for m in messages %}{{ m.role }}\u{e000}\u{e001}{{ m.content }}\u{e003}{% for c in m.tool_calls or [] %}\
      \u{e002}{{ c.function.name }}\u{e000}{{ c.function.arguments | tojson }}{% endfor %}{% endfor %}",
 ];
