@@ -4,8 +4,7 @@ use crate::chat_template::{ChatTemplate, PreparedTemplate, RenderError, RenderIn
 
 use super::call_probe::{CallProbe, probe_tools};
 use super::call_renderings::CallRenderings;
-use super::call_shape::CallShape;
-use super::calls::{self, CallSurroundings};
+use super::calls::{self, CallSurroundings, FoundCalls};
 use super::certainty::Certainty;
 use super::content;
 use super::evidence::{self, Evidence};
@@ -131,9 +130,12 @@ pub(crate) fn analyze<'t>(
         // What closes texts may close calls as well, and then it ends no turn.
         after_content: content.behind_close(&after_content),
         reasoning: reasoning.as_ref(),
+        has_bare_text: content.open.is_none(),
     };
     let call = turns.call.take();
-    let (calls, not_understood) = call_shape(&mut prober, template, call, &surroundings, outputs);
+    let (found, not_understood) = found_calls(&mut prober, template, call, &surroundings, outputs);
+    let (calls, before_calls) = found.map(|found| (found.shape, found.around_text)).unzip();
+    content.before_calls = before_calls.unwrap_or_default();
     let turn = turn::find(&prober, &headers, &turns.plain, &turns.word, &content.close);
     let closes = content.close.iter().chain(&turn.ends);
     let signs = closes.filter(|close| !markers::is_closed(&unmarked(close)));
@@ -175,25 +177,31 @@ fn stands_behind_line_break(marker: &str, text: &str) -> bool {
 }
 
 /// How calls are written; or why they are not understood.
-fn call_shape(
+fn found_calls(
     prober: &mut TurnProber<'_>,
     template: &ChatTemplate,
     call: Option<CallProbe>,
     surroundings: &CallSurroundings<'_>,
     outputs: &[ModelOutput],
-) -> (Option<CallShape>, Option<String>) {
+) -> (Option<FoundCalls>, Option<String>) {
     let understood = |prober: &TurnProber<'_>, renderings: Option<CallRenderings<'_, '_>>| {
         let found = calls::find(&renderings?, surroundings);
-        found.filter(|shape| !prober.contains_probe_words(&calls_value(shape)))
+        found.filter(|found| !prober.contains_probe_words(&calls_value(&found.shape)))
     };
     let Some(call) = call else {
-        if let Some(shape) = understood(prober, outputs::calls(prober, outputs)) {
-            return (Some(shape), None);
+        if let Some(found) = understood(prober, outputs::calls(prober, outputs)) {
+            return (Some(found), None);
         }
         let tools = probe_tools(prober);
         // Last, since instructions may describe what no model writes.
         let hinted = hints::calls(prober, &tools, &template.jinja, &template.special_tokens);
-        return (hinted, None);
+        return (
+            hinted.map(|shape| FoundCalls {
+                shape,
+                around_text: Vec::new(),
+            }),
+            None,
+        );
     };
     let renderings = CallRenderings::render(prober, surroundings.headers, call);
     match understood(prober, renderings) {

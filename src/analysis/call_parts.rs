@@ -195,7 +195,12 @@ impl<'a> CallParts<'a> {
         }
         // `<f a="x">` has the arguments of Python, and not its bracket.
         let has_bracket = self.section_open.contains('(') || self.open.contains('(');
-        found.in_python = has_bracket && found.are_assigned();
+        // `f(a=the sea)` ends nowhere. In a list, beside `b=['north', 'south']`, the template prints all values as they are,
+        // and its model writes the quotes.
+        let is_listed = self.section_open.trim_end().ends_with('[') && found.has_python_lists();
+        let texts = found.written(ValueType::String);
+        let has_quotes = texts.is_some_and(|texts| *texts != ValueWriting::Raw);
+        found.in_python = has_bracket && found.are_assigned() && (has_quotes || is_listed);
         Some(found)
     }
 }
@@ -361,16 +366,20 @@ impl SingleArguments<'_> {
         self.quotes().filter(|_| kinds.any(is_nested))
     }
 
-    /// Whether each is a key, `=` and a value, of which texts have quotes, and nothing stands around it.
+    /// Whether lists are written as Python prints them, and texts are not JSON: no parser reads both.
+    pub(crate) fn has_python_lists(&self) -> bool {
+        let mut kinds = [ValueType::Array, ValueType::Object].into_iter();
+        let is_python = |kind| self.written(kind) == Some(&ValueWriting::Python);
+        kinds.any(is_python) && !self.has_json_texts()
+    }
+
+    /// Whether each is a key, `=` and a value, and nothing stands around it.
     fn are_assigned(&self) -> bool {
         let is_assigned = self
             .between
             .iter()
             .all(|text| text.trim_end().ends_with('='));
-        let texts = self.written(ValueType::String);
-        // `a=the sea` ends nowhere, and is no text of Python.
-        let has_quotes = texts.is_some_and(|texts| *texts != ValueWriting::Raw);
-        self.open().is_empty() && self.close().is_empty() && is_assigned && has_quotes
+        self.open().is_empty() && self.close().is_empty() && is_assigned
     }
 }
 
@@ -471,6 +480,12 @@ mod tests {
                 "{{ f.name }}({% for k, v in f.arguments.items() %}{{ k }}={{ v }}\
                  {{ ', ' if not loop.last }}{% endfor %});",
                 "first \"\", key behind \"\", value behind \"=\", up to \"\"",
+            ),
+            // In a list of calls, values that are printed as they are come from Python.
+            (
+                "{{ '[' if loop.first }}{{ f.name }}({% for k, v in f.arguments.items() %}{{ k }}={{ v }}\
+                 {{ ', ' if not loop.last }}{% endfor %}){{ ']' if loop.last else ', ' }}",
+                "first \"\", key behind \"\", value behind \"=\", up to \"\", in Python, list, list of Python",
             ),
             // It has the arguments of Python, and not its bracket.
             (

@@ -9,8 +9,8 @@ use super::delimiters::Delimiters;
 use super::reasoning::ReasoningShape;
 use super::turn_headers::TurnHeaders;
 use crate::markers::{
-    INDEX_SLOT, NAME_SLOT, boundaries, common_prefix, common_suffix, is_slot, markers, says_end,
-    shared_end,
+    INDEX_SLOT, NAME_SLOT, boundaries, common_prefix, common_suffix, is_pair, is_slot, markers,
+    says_end, shared_end,
 };
 
 /// What is known of the turn around the calls.
@@ -21,22 +21,35 @@ pub(super) struct CallSurroundings<'a> {
     pub(super) after_content: &'a str,
     /// How reasoning is written.
     pub(super) reasoning: Option<&'a ReasoningShape>,
+    /// Whether a text stands bare where it is all of a turn.
+    pub(super) has_bare_text: bool,
+}
+
+/// Calls that are understood.
+pub(super) struct FoundCalls {
+    /// How they are written.
+    pub(super) shape: CallShape,
+    /// What opens a text and what closes it, if that stands before calls alone.
+    pub(super) around_text: Vec<String>,
 }
 
 /// How calls are written.
 pub(super) fn find(
     renderings: &CallRenderings<'_, '_>,
     surroundings: &CallSurroundings<'_>,
-) -> Option<CallShape> {
+) -> Option<FoundCalls> {
     let located = LocatedBody::find(renderings)?;
-    let before = before_call(renderings, &located, surroundings.reasoning);
-    let shape = with_surroundings(renderings, located, before, surroundings);
+    let before = before_call(renderings, &located, surroundings);
+    let shape = with_surroundings(renderings, located, before.opens, surroundings);
     // Calls whose name stands in no known place can't be read: what has been found is something else.
     let has_name = shape.parts().is_some_and(|parts| {
         let mut around = [&parts.open, &parts.close].into_iter();
         parts.keys().is_some() || around.any(|row| row.has(Slot::Name))
     });
-    has_name.then_some(shape)
+    has_name.then_some(FoundCalls {
+        shape,
+        around_text: before.around_text,
+    })
 }
 
 /// Finds what stands around the calls, from a turn with one and a turn with two.
@@ -133,14 +146,23 @@ fn add_bare_call(calls: &mut Node, bare: &str) {
     }
 }
 
+/// What stands before calls.
+struct BeforeCall {
+    /// What opens them.
+    opens: String,
+    /// What opens a text there and what closes it, if that stands before calls alone.
+    around_text: Vec<String>,
+}
+
 /// What stands before the body of a call with a text before it and without, behind reasoning, or within it
 /// where calls stand there. A text may stand amid what opens calls: `<say></say><do>` is what opens them
 /// after `<say>` and a text, and so is `Note: ⏎Do: ` after `Note: ` and a text.
 fn before_call(
     renderings: &CallRenderings<'_, '_>,
     located: &LocatedBody,
-    reasoning: Option<&ReasoningShape>,
-) -> String {
+    surroundings: &CallSurroundings<'_>,
+) -> BeforeCall {
+    let reasoning = surroundings.reasoning;
     let before = numbered(&renderings.one_call[..located.range.start]);
     // Behind a text as well, the body begins so far before its first key.
     let lead = renderings.string_span();
@@ -187,7 +209,23 @@ fn before_call(
         Some(shared) => key_at_end(shared),
         None => None,
     };
-    shared.unwrap_or(alone).to_owned()
+    let found = shared.unwrap_or(alone);
+    // `<note></note>{…}` without a text and `<note>Yes.</note>{…}` with one: who says nothing writes neither.
+    let is_around_text =
+        |open: &&str| is_pair(open, found.trim()) && alone.trim_start().starts_with(open);
+    match ahead
+        .filter(is_around_text)
+        .filter(|_| surroundings.has_bare_text)
+    {
+        Some(open) => BeforeCall {
+            opens: String::new(),
+            around_text: vec![open.to_owned(), found.trim().to_owned()],
+        },
+        None => BeforeCall {
+            opens: found.to_owned(),
+            around_text: Vec::new(),
+        },
+    }
 }
 
 /// The key of JSON with which a text ends: in an object that is the whole turn, a text or nothing stands before it.
@@ -418,6 +456,11 @@ mod tests {
             (
                 "<say>{{ m.content }}</say>EACH<call>{{ c.function | tojson }}</call>DONE",
                 format!("`</say>` {json}+"),
+            ),
+            // Unless it stands there before calls alone.
+            (
+                "{{ '<say>' if m.tool_calls }}{{ m.content }}{{ '</say>' if m.tool_calls }}EACH{{ c.function | tojson }}DONE",
+                "call({name: string(NAME), arguments: ARGUMENTS})+".to_owned(),
             ),
             // Behind reasoning, calls begin behind what closes that.
             (

@@ -24,9 +24,19 @@ pub struct ContentShape {
     pub close: Vec<String>,
     /// Markers that stand around it only beside reasoning.
     pub beside_reasoning: Vec<String>,
+    /// What opens it and what closes it only before calls.
+    pub before_calls: Vec<String>,
 }
 
 impl ContentShape {
+    /// The markers that stand around it in some company: what opens it comes first.
+    pub(crate) fn beside(&self) -> &[String] {
+        match self.beside_reasoning.as_slice() {
+            [] => &self.before_calls,
+            beside => beside,
+        }
+    }
+
     /// What follows upon the marker that closes the content, if another one ends the turn.
     pub(super) fn behind_close<'t>(&self, after: &'t str) -> &'t str {
         let closes = |close: &&String| after.trim_start().starts_with(close.as_str());
@@ -76,6 +86,7 @@ pub(super) fn find(
         open,
         close,
         beside_reasoning,
+        before_calls: Vec::new(),
     };
     (shape, after)
 }
@@ -275,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn content_stands_bare_or_between_markers_of_its_own_and_others_beside_reasoning() {
+    fn content_stands_bare_or_between_markers_of_its_own_and_others_in_some_company() {
         for (assistant, expected) in [
             ("{{ m.content }}", "bare"),
             ("<say>{{ m.content }}</say>", "<say> </say>"),
@@ -300,6 +311,18 @@ mod tests {
                 "{% if m.reasoning_content %}<t>{{ m.reasoning_content }}</t>{% endif %}{{ m.content }}",
                 "bare",
             ),
+            // Before calls it stands between markers, with nothing in it as well.
+            (
+                "{% if m.tool_calls %}<note>{% endif %}{{ m.content }}{% if m.tool_calls %}</note>\
+                 {% for c in m.tool_calls %}{{ c.function | tojson }}{% endfor %}{% endif %}",
+                "bare, before calls <note> </note>",
+            ),
+            // `</note>` alone opens calls.
+            (
+                "{{ m.content }}{% if m.tool_calls %}</note>{% for c in m.tool_calls %}{{ c.function | tojson }}\
+                 {% endfor %}{% endif %}",
+                "bare",
+            ),
         ] {
             let shape = found(&template(assistant)).content;
             let mut text = shape.open.map_or("bare".to_owned(), |open| open + " ");
@@ -307,6 +330,10 @@ mod tests {
             if !shape.beside_reasoning.is_empty() {
                 text += ", beside reasoning ";
                 text += &shape.beside_reasoning.join(" ");
+            }
+            if !shape.before_calls.is_empty() {
+                text += ", before calls ";
+                text += &shape.before_calls.join(" ");
             }
             assert_eq!(text, expected, "{assistant}");
         }

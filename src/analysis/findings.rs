@@ -74,6 +74,7 @@ impl Findings {
         let texts = texts.chain(&mut self.turn.answer_marker);
         let texts = texts.chain(content.open.iter_mut().chain(&mut content.close));
         let texts = texts.chain(&mut content.beside_reasoning);
+        let texts = texts.chain(&mut content.before_calls);
         let texts = texts.chain(&mut self.behind_line_breaks);
         texts
             .chain(&mut self.prompt_remainders)

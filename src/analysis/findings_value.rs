@@ -32,6 +32,7 @@ impl Findings {
                 "open": self.content.open.as_deref(),
                 "close": Value::from_iter(&self.content.close),
                 "beside_reasoning": Value::from_iter(&self.content.beside_reasoning),
+                "before_calls": Value::from_iter(&self.content.before_calls),
             },
             "calls": self.calls.as_ref().map(calls_value),
             "calls_refused": self.calls_refused.as_deref(),

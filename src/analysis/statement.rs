@@ -118,6 +118,11 @@ impl Findings {
             let text = format!("beside reasoning also {around}");
             add(Subject::Content, certainty, text);
         }
+        if !self.content.before_calls.is_empty() {
+            let around = all_shown(&self.content.before_calls);
+            let text = format!("before calls also {around}");
+            add(Subject::Content, Certainty::Seen, text);
+        }
         match (&self.calls, &self.calls_refused) {
             (Some(shape), _) => {
                 let parts = shape.parts();

@@ -323,7 +323,7 @@ fn mentionable(findings: &Findings) -> Vec<String> {
     }
     let content = &findings.content;
     let texts = content.open.iter().chain(&content.close);
-    let texts = texts.chain(&content.beside_reasoning);
+    let texts = texts.chain(content.beside());
     found.extend(texts.flat_map(|text| mention_texts(text)));
     if let Some(shape) = &findings.reasoning {
         // Where a variable shows in a marker, the usual one will do.
@@ -332,7 +332,7 @@ fn mentionable(findings: &Findings) -> Vec<String> {
         found.extend(texts.flat_map(mention_texts));
     }
     // What opens an answer and what closes it are spoken of together, so that the one is no sign of the other.
-    if let [open, close] = content.beside_reasoning.as_slice() {
+    if let [open, close] = content.beside() {
         found.push(format!("{open} and {close}"));
     }
     // What begins turns is spoken of as a whole: `<bot>assistant`.

@@ -610,9 +610,11 @@ impl Turn<'_> {
         })
     }
 
-    /// Whether calls may stand behind a text.
+    /// Whether calls may stand behind a text, which ends where they begin: of `<note>CONTENT</note>CALLS`, it has ended before.
     fn has_calls_behind_texts(&self) -> bool {
-        self.has_calls_behind(|_, nodes| nodes.contains(&Node::Slot(Slot::Content)))
+        self.has_calls_behind(|_, nodes| {
+            nodes.contains(&Node::Slot(Slot::Content)) && !ends_with_closed_text(nodes)
+        })
     }
 
     /// The sign that calls begin with where they have no marker, and may come first in a turn.
@@ -721,6 +723,21 @@ impl Turn<'_> {
             Some(Node::Calls) => self.openers.clone(),
             _ => first_marker(nodes).into_iter().collect(),
         }
+    }
+}
+
+/// Whether a row ends with a text between two markers of one name.
+fn ends_with_closed_text(nodes: &[Node]) -> bool {
+    let solid = nodes.iter().filter(|node| !matches!(node, Node::Space(_)));
+    let solid: Vec<&Node> = solid.collect();
+    match solid.as_slice() {
+        [
+            ..,
+            Node::Literal(open),
+            Node::Slot(Slot::Content),
+            Node::Literal(close),
+        ] => markers::is_pair(open, close),
+        _ => false,
     }
 }
 
@@ -1128,6 +1145,20 @@ mod tests {
             assert!(matches!(nodes[1], Node::Space(_)), "{nodes:?}");
             assert_eq!(is_between_literals(&nodes, 1), between, "{nodes:?}");
             assert_eq!(is_behind_word(&nodes, 1), behind_word, "{nodes:?}");
+        }
+    }
+
+    #[test]
+    fn a_text_between_two_markers_of_one_name_has_ended_behind_them() {
+        for (nodes, expected) in [
+            (&["<note>", "CONTENT", "</note>"][..], true),
+            (&["<note>", "CONTENT", "\n", "</note>", "\n"], true),
+            (&["<note>", "CONTENT", "</note><call>"], false),
+            (&["<note>", "CONTENT"], false),
+            (&["CONTENT", "</note>"], false),
+        ] {
+            let nodes: Vec<Node> = nodes.iter().flat_map(|text| row(text)).collect();
+            assert_eq!(ends_with_closed_text(&nodes), expected, "{nodes:?}");
         }
     }
 

@@ -125,7 +125,7 @@ impl Drafter<'_> {
     /// One parser reads all values, and to it `7` is a number. So a text is captured with what stands around
     /// it, which is what the parser knows texts by. `None` if nothing clear stands there.
     fn tagged_with_lists(&self, tagged: &SingleArguments<'_>) -> Option<Object> {
-        if !has_python_lists(tagged) || self.options.guess_types {
+        if !tagged.has_python_lists() || self.options.guess_types {
             return None;
         }
         let ([_], [between], [close]) = (&*tagged.opens, &*tagged.between, &*tagged.closes) else {
@@ -210,7 +210,7 @@ impl Drafter<'_> {
         ];
         let mut quotes = [("='", "',"), ("='", "')"), ("='", "'")].to_vec();
         let mut forms = texts.to_vec();
-        let assigned = match has_python_lists(tagged) {
+        let assigned = match tagged.has_python_lists() {
             true => {
                 quotes.extend([("=\"", "\""), ("'", "'")]);
                 forms.push(plain);
@@ -245,13 +245,6 @@ fn python_key(tagged: &SingleArguments<'_>) -> String {
     let first = format!("[^\\s=,'\"(){{}}\\[\\]{}]", exact(&signs));
     // Blanks stand only between its parts, so that it matches in one way: engines that go back try all there are.
     format!("{first}{within}*(?: +{within}+)*")
-}
-
-/// Whether lists are written as Python prints them, and texts are not JSON: no parser reads both.
-fn has_python_lists(tagged: &SingleArguments<'_>) -> bool {
-    let mut kinds = [ValueType::Array, ValueType::Object].into_iter();
-    let is_python = |kind| tagged.written(kind) == Some(&ValueWriting::Python);
-    kinds.any(is_python) && !tagged.has_json_texts()
 }
 
 /// Arguments between markers that nothing closes but the quotes around texts, as in `--city 'Paris' --days 3`. A text is

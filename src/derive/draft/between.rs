@@ -88,7 +88,7 @@ impl Drafter<'_> {
         let others: Vec<String> = others.map(|other| behind(&other)).collect();
         let content = &self.findings.content;
         // What stands beside a thought alone may be no more than what closes the answer.
-        let beside = content.beside_reasoning.as_slice();
+        let beside = content.beside();
         let beside_open = beside.first().filter(|first| !markers::says_end(first));
         let beside_opens = beside.iter().filter(|_| beside_open.is_some());
         let mut opens = content.open.iter().chain(beside_opens);
@@ -101,6 +101,8 @@ impl Drafter<'_> {
         if let Some(open) = beside_open
             && beside_closes.any(|close| close.trim() == text)
         {
+            // An answer may speak of both, but it does not begin with what opens it.
+            places.push(format!("(?<={START}{}.*?)", ignoring_space(open.trim())));
             places.push(somewhere_behind(open));
         }
         // A text may follow upon calls and stand before `</calls>`, and without a call `Put </calls> behind them.` is an answer.
@@ -186,6 +188,7 @@ mod tests {
             &["<end>", "<say>", "</say>"],
             &[
                 (r"(?<=<say>.*?)</say>\s*", true),
+                (r"(?<=\A\s*<say>.*?)</say>\s*", true),
                 (r"(?<=<say>.*?)<say>\s*", false),
                 (r"(?<=<say>.*?)<end>\s*", false),
             ],

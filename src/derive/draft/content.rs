@@ -225,7 +225,7 @@ impl Drafter<'_> {
             .open
             .iter()
             .chain(&content.close)
-            .chain(&content.beside_reasoning)
+            .chain(content.beside())
         {
             push_markers(&mut skipped, marker);
         }
