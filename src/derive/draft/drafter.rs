@@ -43,9 +43,16 @@ impl Drafter<'_> {
         let ends = seen.iter().chain(others);
         let ends = ends.map(|end| end.trim().to_owned());
         // A line break may end turns, and stands in many an answer.
-        let ends = ends.filter(|end| end.chars().count() > 1 || unlikely_in_prose(end));
-        let mut ends: Vec<String> = ends.collect();
+        let mut ends: Vec<String> = ends.filter(|end| !end.is_empty()).collect();
         markers::dedup(&mut ends);
+        // So does a sign that people write. But where nothing else ends turns, it would stay in each of them.
+        let first = turn.ends.first().map(|end| end.trim());
+        let is_rare = |end: &str| first == Some(end) && markers::begins_with_rare_sign(end);
+        let is_clear =
+            |end: &String| end.chars().count() > 1 || unlikely_in_prose(end) || is_rare(end);
+        if ends.iter().any(is_clear) {
+            ends.retain(is_clear);
+        }
         ends
     }
 
@@ -122,7 +129,10 @@ mod tests {
             (" <end>\n", None, vec!["<end>"], vec!["<end>"]),
             ("END", None, vec!["END"], vec!["END"]),
             ("\n", None, vec![], vec![]),
-            ("#", None, vec![], vec![]),
+            // A sign ends turns that nothing else ends.
+            ("#", None, vec!["#"], vec!["#"]),
+            ("#", Some("<tool>"), vec!["<tool>"], vec!["<tool>"]),
+            ("■", Some("<tool>"), vec!["■", "<tool>"], vec!["■"]),
             // Nobody types a control character.
             ("\u{4}", None, vec!["\u{4}"], vec!["\u{4}"]),
             // What a tool's answer begins with ends no text, unless nothing else does.
