@@ -6,6 +6,8 @@ use crate::chat_template::RenderError;
 use crate::value::{Object, Value};
 
 use super::probe::Prober;
+use super::variables::is_given;
+use crate::markers::is_word;
 
 /// So many variables may be assumed for one template.
 const MAX_ASSUMED: usize = 8;
@@ -79,6 +81,8 @@ pub(super) fn assume(
     ask: impl Fn(&Prober<'_>) -> Result<String, RenderError>,
 ) -> Vec<AssumedVariable> {
     let mut assumed: Vec<AssumedVariable> = Vec::new();
+    let open = names.iter().filter(|name| !prober.knows(name));
+    let names = &open.cloned().collect::<Vec<String>>();
     let mut needed = needed(names, &ask(prober));
     while let Some(name) = needed.take()
         && assumed.len() < MAX_ASSUMED
@@ -108,12 +112,20 @@ pub(super) fn assume(
     assumed
 }
 
-/// The variable that a template has missed.
+/// The variable that a template has missed, or that it names where it refuses to go on.
 fn needed(names: &[String], answer: &Result<String, RenderError>) -> Option<String> {
-    let undefined = answer.as_ref().err()?.undefined()?;
-    let is_variable = names.iter().any(|name| name == undefined);
+    let error = answer.as_ref().err()?;
+    let is_missing = |name: &str| match error.undefined() {
+        Some(undefined) => name == undefined,
+        // `raise_exception('persona is required')`
+        None => {
+            let mut words = error.message().split(|c| !is_word(c));
+            error.is_raised() && !is_given(name) && words.any(|word| word == name)
+        }
+    };
     // `m.name` is undefined as well, and no variable that anybody could give.
-    (is_variable && !undefined.ends_with("_token")).then(|| undefined.to_owned())
+    let mut names = names.iter().filter(|name| !name.ends_with("_token"));
+    names.find(|name| is_missing(name)).cloned()
 }
 
 #[cfg(test)]
@@ -134,6 +146,19 @@ mod tests {
             ("{{ m.content }}{{ options.items() }}", "options={}"),
             // One at a time: the second is missed only where the first is there.
             ("{{ m.content + one + two }}", "one=\"\", two=\"\""),
+            // A template may refuse by itself to go on without one, and then it says which.
+            (
+                "{{ raise_exception('no persona!') if persona is not defined }}{{ m.content }}",
+                "persona=false",
+            ),
+            (
+                "{{ raise_exception('persona is empty') if not persona }}{{ m.content }}{{ persona }}",
+                "persona=true",
+            ),
+            (
+                "{{ raise_exception('no tools') if not tools }}{{ m.content }}{{ persona }}",
+                "",
+            ),
             // Nothing is assumed that a template does without, or sets itself.
             ("{{ m.content }}{{ suffix }}", ""),
             ("{% set suffix = 'x' %}{{ m.content + suffix }}", ""),

@@ -109,7 +109,7 @@ pub(super) fn all(findings: &Findings, marked: &Findings, samples: &[Sample]) ->
     }
     // Where a common sign opens calls, an answer about code quotes what looks like one: `[read(key=1)]`. So it does where calls
     // have nothing but their section for a marker, as `tools.read(key=1)`.
-    let code = [common_call, unmarked_call].map(|call| call(findings, samples));
+    let code = [common_call, unmarked_call, empty_section].map(|call| call(findings, samples));
     for call in code.into_iter().flatten() {
         let sentence = format!("Then write `{call}` behind it.");
         all.extend(said.and_then(|sample| in_place(sample, &call, "in code", ANSWER, &sentence)));
@@ -187,6 +187,11 @@ fn unmarked_call(findings: &Findings, samples: &[Sample]) -> Option<String> {
     let call = whole.strip_prefix(open)?;
     let call = call.strip_suffix(close).unwrap_or(call).trim();
     (!call.is_empty()).then(|| call.to_owned())
+}
+
+/// What opens a turn's calls and what closes them, with no call between.
+fn empty_section(findings: &Findings, _: &[Sample]) -> Option<String> {
+    Some(findings.call_parts()?.section_markers()?.concat())
 }
 
 /// A sample of one plain call and nothing else. Some models never call without a thought.

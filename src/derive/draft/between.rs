@@ -44,11 +44,15 @@ impl Drafter<'_> {
                 false => self.close_before_end(text),
             });
         }
-        let section = self.calls.and_then(CallParts::section_markers);
-        between.extend(section.map(|[open, close]| {
-            let [open, close] = [open, close].map(ignoring_space);
-            Delimiter::Expression(format!("{open}\\s*{close}\\s*"))
-        }));
+        // Nothing is called in `<calls></calls>`, and an answer may speak of that.
+        if let Some(section) = self.calls.and_then(CallParts::section_markers) {
+            let empty = section.join(" ");
+            let anywhere = format!("{}\\s*", ignoring_space(&empty));
+            let ends = ends.iter().map(|end| ignoring_space(end));
+            let before_end = before_any_of(ends.chain(["\\Z".to_owned()]));
+            let both = [format!("{anywhere}{before_end}"), anywhere];
+            between.extend(both.map(Delimiter::Expression));
+        }
         between
     }
 
