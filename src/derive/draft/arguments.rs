@@ -99,7 +99,7 @@ impl Drafter<'_> {
                 format!("(?P<value>{JSON}{end}|.*?{end})")
             }
             // Nothing but the next key's marker ends a value: it may be of several lines.
-            None if begins_unambiguously(tagged.open()) => {
+            None if begins_unambiguously(tagged.open()) || tagged.open().starts_with('\n') => {
                 let behind = self.calls.map(behind_arguments).unwrap_or_default();
                 let space = &behind[..behind.len() - behind.trim_start().len()];
                 let separator = optional(&tagged.separator);
