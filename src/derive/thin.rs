@@ -33,7 +33,7 @@ use super::trial::{self, Cut, Expected, TrialReader};
 // Synthetic texts count at the same rank, and are fewer: a rendering alone is worth a stream that stands still.
 const HELD_BACK: isize = 1000;
 
-/// As how many damaged texts it counts against a draft that what its delimiters find depends on chunks.
+/// As how many damaged texts it counts against a draft that what a delimiter finds depends on chunks.
 // Streams come in all chunks, and damages are few. Texts that nobody has damaged may need it all the same.
 const DEPENDS_ON_CHUNKS: isize = 1000;
 
@@ -439,10 +439,11 @@ impl<'a> Thinning<'a> {
         if !self.read(&mut tried, &template, &order, to_beat, like.as_ref()) {
             return None;
         }
-        let mut delimiters = trial::delimiters(&template);
-        if delimiters.any(|delimiter| delimiter.is_chunk_dependent() == Some(true)) {
-            tried.score.0[self.order.rank(TextOrigin::Damaged)] -= DEPENDS_ON_CHUNKS;
-        }
+        // Each counts, so that of several one after the other is exchanged.
+        let delimiters = trial::delimiters(&template);
+        let dependent = delimiters.filter(|delimiter| delimiter.is_chunk_dependent() == Some(true));
+        let rank = self.order.rank(TextOrigin::Damaged);
+        tried.score.0[rank] -= DEPENDS_ON_CHUNKS * dependent.count() as isize;
         beats(&tried).then_some(tried)
     }
 

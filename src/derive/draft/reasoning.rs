@@ -74,9 +74,12 @@ impl Drafter<'_> {
             None if openers.is_empty() => None,
             // What calls close, they show to be reasoning, unless they stand first.
             None => {
-                let openers = any_of(openers.iter().map(|head| ignoring_space(head)));
-                let ahead = format!("(?=.*?(?:{close}|{openers}))");
-                Some(format!("\\A(?!\\s*{openers}){ahead}"))
+                let mut openers: Vec<String> =
+                    openers.iter().map(|head| ignoring_space(head)).collect();
+                let first = any_of(&openers);
+                openers.retain(|opener| *opener != close);
+                let ends = any_of([close].iter().chain(&openers));
+                Some(format!("\\A(?!\\s*{first})(?=.*?{ends})"))
             }
         }
         .map(Delimiter::Expression)

@@ -127,6 +127,12 @@ impl Drafter<'_> {
             true => "(?:\\s*\\n\\s*)?",
         };
         let own = self.between_name_and_body(&text, after_name);
+        // Nothing else ends a name before words: `read With: {`.
+        let is_word = text.trim_start().starts_with(char::is_alphanumeric);
+        let own = match own.strip_prefix("\\s*").filter(|_| after_name && is_word) {
+            Some(rest) => format!("\\s+{rest}"),
+            None => own,
+        };
         let pattern = format!("{before}{own}{behind}");
         // `@callback` is no call of `back`, and `<calls>` none of `s`.
         let is_word = text.trim_end().ends_with(char::is_alphanumeric);
@@ -373,7 +379,7 @@ mod tests {
             (
                 ["", "<call>NAME with ARGUMENTS</call>", "", ""],
                 &[],
-                r"<call>(?:\s*\n\s*)?(?P<name>[^\s]+)\s*with\s*",
+                r"<call>(?:\s*\n\s*)?(?P<name>[^\s]+)\s+with\s*",
             ),
             // The body follows at once: a name holds no sign that opens it.
             (

@@ -6,7 +6,7 @@ use crate::derive::regex::{any_of, before_any_of, exact, ignoring_space};
 use crate::derive::surroundings::TextBounds;
 use crate::format::Dialect;
 use crate::markers::lexicon::unmarked;
-use crate::markers::{self, is_slot, unlikely_in_prose};
+use crate::markers::{self, is_slot, is_word, unlikely_in_prose};
 
 use super::arguments::{key_class, whole_key};
 use super::call_texts::{JSON_LIST_START, is_named_behind, literal_open, split_last_marker};
@@ -343,7 +343,8 @@ impl Drafter<'_> {
         let section = section.map(|[open, _]| open.to_owned());
         let calls = section.into_iter().chain(self.call_openers());
         let follows = ends.into_iter().chain(headers).chain(calls);
-        let follows = follows.filter(|text| unlikely_in_prose(text));
+        // What opens calls behind `</say>` may begin with that: it does not stand there twice.
+        let follows = follows.filter(|text| unlikely_in_prose(text) && !text.starts_with(close));
         let mut follows: Vec<String> = follows.map(|text| ignoring_space(&text)).collect();
         markers::dedup(&mut follows);
         let ahead = before_any_of(follows.into_iter().chain(["\\Z".to_owned()]));
@@ -438,7 +439,14 @@ impl Drafter<'_> {
                 // With nothing clear to look for, any word behind the opener would do.
                 (false, _, "") => return None,
                 (false, sign, between) => {
-                    let key = whole_key(&arguments, &key_class(&arguments));
+                    // One that nothing opens begins otherwise than what closes the call: only one of them can follow.
+                    let first = close
+                        .chars()
+                        .next()
+                        .filter(|c| sign.is_empty() && !is_word(*c));
+                    let first = first.map_or_else(String::new, |first| exact(&first.to_string()));
+                    let class = key_class(&arguments).replacen("[^", &format!("[^{first}"), 1);
+                    let key = whole_key(&arguments, &class);
                     format!("{}{key}{}", ignoring_space(sign), ignoring_space(between))
                 }
             });
@@ -528,11 +536,18 @@ fn looking(head: &str, ahead: &str) -> String {
     let head = head.trim_end_matches("\\s*");
     // It looks for a bracket already.
     let head = head.strip_suffix("\\s*(?=\\{)").unwrap_or(head);
-    // What looks past white space takes none along.
+    // What looks past white space takes none along. Between a name and a key that nothing opens, there must be some.
+    let is_behind_name = head.ends_with("+)");
+    let past_space = ahead
+        .strip_prefix("(?=\\s*(?:[^")
+        .filter(|_| is_behind_name);
+    let past_space = past_space.map(|rest| format!("(?=\\s+(?:[^{rest}"));
     let space = match ahead.starts_with("(?=\\s*") {
         true => "",
+        false if is_behind_name && ahead.starts_with("(?=[^") => "\\s+",
         false => "\\s*",
     };
+    let ahead = past_space.as_deref().unwrap_or(ahead);
     match head.strip_suffix(TAG_END) {
         // Of a tag that closes itself, nothing more is asked.
         Some(tag) => format!("{tag}(?:>{space}{ahead}|{CLOSED_TAG})"),
@@ -770,7 +785,7 @@ mod tests {
             ),
             (
                 "<call=NAME>«KEY: RAW·\n»</call>",
-                Some(r"(?=[^\s:]+:|</call>)"),
+                Some(r"(?=[^<\s:]+:|</call>)"),
             ),
             // The white space behind a key is part of what stands there.
             (
@@ -786,7 +801,7 @@ mod tests {
             // Of a call without arguments, the line break is left for what closes it.
             (
                 "[[call NAME]]«\nKEY = JSON»\n[[/call]]",
-                Some(r#"(?=\s*(?:[^\s="]+\s*=|\[\[/call\]\]))"#),
+                Some(r#"(?=\s*(?:[^\[\s="]+\s*=|\[\[/call\]\]))"#),
             ),
             // With nothing clear to look for, any word would do.
             ("<call=NAME>«KEY RAW·\n»</call>", None),
