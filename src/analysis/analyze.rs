@@ -130,7 +130,7 @@ pub(crate) fn analyze<'t>(
         // What closes texts may close calls as well, and then it ends no turn.
         after_content: content.behind_close(&after_content),
         reasoning: reasoning.as_ref(),
-        has_bare_text: content.open.is_none(),
+        text_open: content.open.as_deref(),
     };
     let call = turns.call.take();
     let (found, not_understood) = found_calls(&mut prober, template, call, &surroundings, outputs);

@@ -21,8 +21,8 @@ pub(super) struct CallSurroundings<'a> {
     pub(super) after_content: &'a str,
     /// How reasoning is written.
     pub(super) reasoning: Option<&'a ReasoningShape>,
-    /// Whether a text stands bare where it is all of a turn.
-    pub(super) has_bare_text: bool,
+    /// What opens a text in every turn.
+    pub(super) text_open: Option<&'a str>,
 }
 
 /// Calls that are understood.
@@ -210,22 +210,32 @@ fn before_call(
         None => None,
     };
     let found = shared.unwrap_or(alone);
-    // `<note></note>{…}` without a text and `<note>Yes.</note>{…}` with one: who says nothing writes neither.
-    let is_around_text =
-        |open: &&str| is_pair(open, found.trim()) && alone.trim_start().starts_with(open);
-    match ahead
-        .filter(is_around_text)
-        .filter(|_| surroundings.has_bare_text)
-    {
-        Some(open) => BeforeCall {
-            opens: String::new(),
-            around_text: vec![open.to_owned(), found.trim().to_owned()],
-        },
-        None => BeforeCall {
-            opens: found.to_owned(),
-            around_text: Vec::new(),
-        },
+    let around_text = around_text(renderings, surroundings, found);
+    let stands_empty = around_text
+        .is_some_and(|[open, close]| alone.trim_start().starts_with(open) && found.trim() == close);
+    BeforeCall {
+        opens: if stands_empty { "" } else { found }.to_owned(),
+        around_text: around_text.map_or_else(Vec::new, |around| around.map(str::to_owned).into()),
     }
+}
+
+/// What opens a text and what closes it before calls alone. What stands between the text and the calls may begin with that, or
+/// be it.
+fn around_text<'t>(
+    renderings: &'t CallRenderings<'_, '_>,
+    surroundings: &CallSurroundings<'_>,
+    between: &'t str,
+) -> Option<[&'t str; 2]> {
+    let (ahead, behind) = renderings.around_text()?;
+    let reasoning = surroundings.reasoning;
+    let others = [
+        surroundings.text_open,
+        reasoning.and_then(|shape| shape.open.as_deref()),
+    ];
+    let is_other = |text: &str| others.iter().flatten().any(|other| other.trim() == text);
+    let open = Some(ahead.trim()).filter(|open| !is_other(open))?;
+    let mut closes = [between.trim()].into_iter().chain(markers(behind).next());
+    Some([open, closes.find(|close| is_pair(open, close))?])
 }
 
 /// The key of JSON with which a text ends: in an object that is the whole turn, a text or nothing stands before it.

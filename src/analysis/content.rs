@@ -317,6 +317,13 @@ mod tests {
                  {% for c in m.tool_calls %}{{ c.function | tojson }}{% endfor %}{% endif %}",
                 "bare, before calls <note> </note>",
             ),
+            // Or where there is one.
+            (
+                "{% if m.tool_calls %}{{ '<note>' ~ m.content ~ '</note>' if m.content }}\
+                 {% for c in m.tool_calls %}<call>{{ c.function | tojson }}</call>{% endfor %}\
+                 {% else %}<say>{{ m.content }}</say>{% endif %}",
+                "<say> </say>, before calls <note> </note>",
+            ),
             // `</note>` alone opens calls.
             (
                 "{{ m.content }}{% if m.tool_calls %}</note>{% for c in m.tool_calls %}{{ c.function | tojson }}\
