@@ -205,8 +205,9 @@ impl Drafter<'_> {
         let others = [
             r#""(?:[^"\\]|\\.)*""#.to_owned(),
             // What stands in the strings of a list ends nothing.
-            format!(r#"[\[{{](?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|[^"'])*?[\]}}](?={end})"#),
-            format!("(?!=).*?(?={end})"),
+            format!(
+                r#"(?:[\[{{](?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|[^"'])*?[\]}}]|(?!=).*?)(?={end})"#
+            ),
         ];
         let mut quotes = [("='", "',"), ("='", "')"), ("='", "'")].to_vec();
         let mut forms = texts.to_vec();
@@ -239,7 +240,9 @@ impl Drafter<'_> {
 fn python_key(tagged: &SingleArguments<'_>) -> String {
     let (open, close) = tagged.quotes().unwrap_or_default();
     let signs = open.chars().next().into_iter().chain(close.chars().next());
-    let signs: String = signs.filter(|sign| !is_word(*sign)).collect();
+    let signs: String = signs
+        .filter(|sign| !is_word(*sign) && !"'\"".contains(*sign))
+        .collect();
     let within = format!("[^\\s=,'\"(){}]", exact(&signs));
     // A key may have brackets, as `items[0]`, but a list begins with one.
     let first = format!("[^\\s=,'\"(){{}}\\[\\]{}]", exact(&signs));
