@@ -83,25 +83,26 @@ pub(super) fn assume(
     let mut assumed: Vec<AssumedVariable> = Vec::new();
     let open = names.iter().filter(|name| !prober.knows(name));
     let names = &open.cloned().collect::<Vec<String>>();
-    let mut needed = needed(names, &ask(prober));
+    let mut needed = needed(names, &ask(prober), &[]);
     while let Some(name) = needed.take()
         && assumed.len() < MAX_ASSUMED
     {
+        let known = assumed.iter().map(|variable| variable.name.as_str());
+        let tried: Vec<&str> = known.chain([name.as_str()]).collect();
+        let mut found = None;
         for value in PlainValue::ALL {
             prober.give(&name, value.to_value());
             let answer = ask(prober);
             // If another one is missing now, the template has gone on beyond this one.
-            let next = self::needed(names, &answer).filter(|next| *next != name);
+            let next = self::needed(names, &answer, &tried);
             if answer.is_ok() || next.is_some() {
-                assumed.push(AssumedVariable {
-                    name: name.clone(),
-                    value,
-                });
+                found = Some(value);
                 needed = next;
                 break;
             }
             prober.take_back(&name);
         }
+        assumed.extend(found.map(|value| AssumedVariable { name, value }));
     }
     // Where it can't be asked all the same, nothing has been gained by what was assumed.
     if ask(prober).is_err() {
@@ -112,20 +113,28 @@ pub(super) fn assume(
     assumed
 }
 
-/// The variable that a template has missed, or that it names where it refuses to go on.
-fn needed(names: &[String], answer: &Result<String, RenderError>) -> Option<String> {
+/// The variable that a template has missed, or that it names where it refuses to go on, apart from some that have been tried.
+fn needed(
+    names: &[String],
+    answer: &Result<String, RenderError>,
+    tried: &[&str],
+) -> Option<String> {
     let error = answer.as_ref().err()?;
-    let is_missing = |name: &str| match error.undefined() {
-        Some(undefined) => name == undefined,
+    // `m.name` is undefined as well, and no variable that anybody could give.
+    let is_open = |name: &&str| {
+        let is_variable = names.iter().any(|one| one == name) && !name.ends_with("_token");
+        is_variable && !tried.contains(name)
+    };
+    let missing = match error.undefined() {
+        Some(undefined) => Some(undefined).filter(is_open),
+        None if !error.is_raised() => None,
         // `raise_exception('persona is required')`
         None => {
             let mut words = error.message().split(|c| !is_word(c));
-            error.is_raised() && !is_given(name) && words.any(|word| word == name)
+            words.find(|word| is_open(word) && !is_given(word))
         }
     };
-    // `m.name` is undefined as well, and no variable that anybody could give.
-    let mut names = names.iter().filter(|name| !name.ends_with("_token"));
-    names.find(|name| is_missing(name)).cloned()
+    missing.map(str::to_owned)
 }
 
 #[cfg(test)]
@@ -158,6 +167,11 @@ mod tests {
             (
                 "{{ raise_exception('no tools') if not tools }}{{ m.content }}{{ persona }}",
                 "",
+            ),
+            (
+                "{{ raise_exception('lang and persona!') if lang is not defined or persona is not defined }}\
+                 {{ m.content }}",
+                "lang=false, persona=false",
             ),
             // Nothing is assumed that a template does without, or sets itself.
             ("{{ m.content }}{{ suffix }}", ""),

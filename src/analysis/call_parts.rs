@@ -197,7 +197,10 @@ impl<'a> CallParts<'a> {
         let has_bracket = self.section_open.contains('(') || self.open.contains('(');
         // `f(a=the sea)` ends nowhere. In a list, beside `b=['north', 'south']`, the template prints all values as they are,
         // and its model writes the quotes.
-        let is_listed = self.section_open.trim_end().ends_with('[') && found.has_python_lists();
+        let behind_name = self.open.last_text().unwrap_or_default();
+        let is_call = behind_name.trim_start().starts_with('(') && found.separator.trim() == ",";
+        let is_listed =
+            is_call && self.section_open.trim_end().ends_with('[') && found.has_python_lists();
         let texts = found.written(ValueType::String);
         let has_quotes = texts.is_some_and(|texts| *texts != ValueWriting::Raw);
         found.in_python = has_bracket && found.are_assigned() && (has_quotes || is_listed);

@@ -211,8 +211,11 @@ fn before_call(
     };
     let found = shared.unwrap_or(alone);
     let around_text = around_text(renderings, surroundings, found);
-    let stands_empty = around_text
-        .is_some_and(|[open, close]| alone.trim_start().starts_with(open) && found.trim() == close);
+    // An object with its keys is known without a marker before it.
+    let is_known = matches!(located.body, Node::Object(..));
+    let stands_empty = around_text.is_some_and(|[open, close]| {
+        is_known && alone.trim_start().starts_with(open) && found.trim() == close
+    });
     BeforeCall {
         opens: if stands_empty { "" } else { found }.to_owned(),
         around_text: around_text.map_or_else(Vec::new, |around| around.map(str::to_owned).into()),

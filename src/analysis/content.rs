@@ -29,12 +29,9 @@ pub struct ContentShape {
 }
 
 impl ContentShape {
-    /// The markers that stand around it in some company: what opens it comes first.
-    pub(crate) fn beside(&self) -> &[String] {
-        match self.beside_reasoning.as_slice() {
-            [] => &self.before_calls,
-            beside => beside,
-        }
+    /// The markers that stand around it in some company, for each: what opens it comes first.
+    pub(crate) fn beside(&self) -> [&[String]; 2] {
+        [&self.beside_reasoning, &self.before_calls]
     }
 
     /// What follows upon the marker that closes the content, if another one ends the turn.

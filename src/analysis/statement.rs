@@ -527,6 +527,17 @@ mod tests {
     }
 
     #[test]
+    fn what_stands_around_a_text_before_calls_is_told() {
+        let jinja = template(
+            "{{ '<note>' if m.tool_calls }}{{ m.content }}{% if m.tool_calls %}</note>\
+             {% for c in m.tool_calls %}{{ c.function | tojson }}{% endfor %}{% endif %}",
+        );
+        let statements = found(&jinja).statements();
+        let mut texts = statements.iter().map(|one| one.text.as_str());
+        assert!(texts.any(|text| text == "before calls also `<note>`, `</note>`"));
+    }
+
+    #[test]
     fn what_stands_beside_reasoning_is_as_sure_as_that_is() {
         for (certainty, expected) in [(Some(Certainty::Guessed), "guessed"), (None, "seen")] {
             let mut findings = found(&template("<m>{{ m.reasoning_content }}</m>{{ m.content }}"));

@@ -25,17 +25,13 @@ use crate::markers::{INDEX_SLOT, VARIABLE_SLOT, dedup, is_slot, unlikely_in_pros
 use crate::value::Object;
 
 use super::choices::{Choice, Choices};
-use super::delimiter::{Draft, FieldDraft};
+use super::delimiter::Draft;
 use super::options::DeriveOptions;
 use super::regex::{any_of, exact};
 use super::search_input::SearchInput;
 use super::surroundings::Surroundings;
 use drafter::{Drafter, texts};
 pub(super) use variants::Variants;
-
-/// How many alternatives may open or close a field. Formats have nine at most; a chat template that is written to have hundreds
-/// has to end, too, and each is tried with all the others.
-const MAX_ALTERNATIVES: usize = 32;
 
 /// A response template for what is known of a format, with some choices made.
 pub(super) fn draft(
@@ -127,14 +123,9 @@ fn write(search_input: &SearchInput, drafter: &Drafter<'_>) -> Draft {
         several => template.insert("start_anchor", texts(several)),
     };
     let fields = drafter.thinking().into_iter().chain(drafter.calls());
-    let mut fields: Vec<FieldDraft> = fields.chain([drafter.content()]).collect();
-    for field in &mut fields {
-        field.open.alternatives.truncate(MAX_ALTERNATIVES);
-        field.close.alternatives.truncate(MAX_ALTERNATIVES);
-    }
     Draft {
+        fields: fields.chain([drafter.content()]).collect(),
         head: template,
-        fields,
     }
 }
 

@@ -109,7 +109,11 @@ pub(super) fn all(findings: &Findings, marked: &Findings, samples: &[Sample]) ->
     }
     // Where a common sign opens calls, an answer about code quotes what looks like one: `[read(key=1)]`. So it does where calls
     // have nothing but their section for a marker, as `tools.read(key=1)`.
-    let code = [common_call, unmarked_call, empty_section].map(|call| call(findings, samples));
+    let code = [
+        common_call(findings, samples),
+        unmarked_call(findings, samples),
+        empty_section(findings),
+    ];
     for call in code.into_iter().flatten() {
         let sentence = format!("Then write `{call}` behind it.");
         all.extend(said.and_then(|sample| in_place(sample, &call, "in code", ANSWER, &sentence)));
@@ -190,7 +194,7 @@ fn unmarked_call(findings: &Findings, samples: &[Sample]) -> Option<String> {
 }
 
 /// What opens a turn's calls and what closes them, with no call between.
-fn empty_section(findings: &Findings, _: &[Sample]) -> Option<String> {
+fn empty_section(findings: &Findings) -> Option<String> {
     Some(findings.call_parts()?.section_markers()?.concat())
 }
 
@@ -328,7 +332,7 @@ fn mentionable(findings: &Findings) -> Vec<String> {
     }
     let content = &findings.content;
     let texts = content.open.iter().chain(&content.close);
-    let texts = texts.chain(content.beside());
+    let texts = texts.chain(content.beside().into_iter().flatten());
     found.extend(texts.flat_map(|text| mention_texts(text)));
     if let Some(shape) = &findings.reasoning {
         // Where a variable shows in a marker, the usual one will do.
@@ -337,8 +341,10 @@ fn mentionable(findings: &Findings) -> Vec<String> {
         found.extend(texts.flat_map(mention_texts));
     }
     // What opens an answer and what closes it are spoken of together, so that the one is no sign of the other.
-    if let [open, close] = content.beside() {
-        found.push(format!("{open} and {close}"));
+    for around in content.beside() {
+        if let [open, close] = around {
+            found.push(format!("{open} and {close}"));
+        }
     }
     // What begins turns is spoken of as a whole: `<bot>assistant`.
     let headers = findings.turn.headers.iter().map(|header| header.trim());

@@ -64,7 +64,7 @@ fn thought_and_answer(answer: &Sample, open: &str, close: &str) -> Option<Sample
 
 /// An answer behind a thought, with the markers around it that stand there, unless the chat template writes such.
 fn between_markers(known: &[&Sample], findings: &Findings) -> Option<Sample> {
-    let (close, opens) = findings.content.beside().split_last()?;
+    let (close, opens) = findings.content.beside_reasoning.split_last()?;
     let turn = AssistantTurn::content(ANSWER).with_reasoning(THOUGHT);
     let is_seen = known
         .iter()

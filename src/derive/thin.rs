@@ -33,9 +33,13 @@ use super::trial::{self, Cut, Expected, TrialReader};
 // Synthetic texts count at the same rank, and are fewer: a rendering alone is worth a stream that stands still.
 const HELD_BACK: isize = 1000;
 
-/// As how many damaged texts it counts against a draft that what a delimiter finds depends on chunks.
+/// As how many damaged texts it counts against a draft that what a delimiter finds depends on chunks: each of its delimiters.
 // Streams come in all chunks, and damages are few. Texts that nobody has damaged may need it all the same.
 const DEPENDS_ON_CHUNKS: isize = 1000;
+
+/// How many alternatives may open or close a field of which each is looked for by itself. Formats have nine at most; a chat template
+/// that is written to have hundreds has to end, too, and keeps all of them.
+const MAX_ALTERNATIVES: usize = 64;
 
 /// Where a text comes from that delimiters are tried on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -317,12 +321,15 @@ impl<'a> Thinning<'a> {
                 text.prefilled = seen;
             }
         }
+        let all: Vec<usize> = (0..self.texts.len()).collect();
+        if is_large(draft) {
+            return self.tried(draft.clone(), &all, None, None, patterns);
+        }
         let plain = self.plainest(draft, variants, patterns);
         let from_plain = plain.map(|start| self.climbed(start, draft, variants, patterns));
         // Where the whole draft does nothing better, nothing is to be found from there, however short it is.
         let to_beat = from_plain.as_ref();
         let to_beat = to_beat.map(|best| Score(best.score.0, Reverse(0)));
-        let all: Vec<usize> = (0..self.texts.len()).collect();
         let from_whole = self.tried(draft.clone(), &all, from_plain.as_ref(), to_beat, patterns);
         let from_whole = from_whole.map(|start| self.climbed(start, draft, variants, patterns));
         let best = from_plain.into_iter().chain(from_whole);
@@ -630,6 +637,9 @@ impl<'a> Thinning<'a> {
     /// Why each alternative is there.
     fn reasons(&self, best: &Tried, patterns: &mut Patterns) -> Vec<Reason> {
         let mut reasons = Vec::new();
+        if is_large(&best.draft) {
+            return reasons;
+        }
         for (field, opens, at) in places(&best.draft) {
             let mut without = best.draft.clone();
             let own = side_mut(&mut without, field, opens);
@@ -981,6 +991,11 @@ fn taken_along(draft: &Draft, own: usize, delimiter: &Delimiter) -> Vec<(usize, 
     });
     let taken = closes.filter(|(_, _, close)| expression.contains(&close.expression()));
     taken.map(|(at, one, _)| (at, one)).collect()
+}
+
+/// Whether a draft has more alternatives than are looked for one by one.
+fn is_large(draft: &Draft) -> bool {
+    sides(draft).any(|side| side.alternatives.len() > MAX_ALTERNATIVES)
 }
 
 /// How many times something is written that looks around: where one alternative does, another makes it little worse.

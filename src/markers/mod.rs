@@ -249,6 +249,11 @@ pub(crate) fn begins_with_rare_sign(text: &str) -> bool {
     text.starts_with(|c: char| !c.is_whitespace() && !common(c))
 }
 
+/// Whether a sign is one of the symbols that no keyboard has, as `■` is, and no sign of punctuation.
+pub(crate) fn is_symbol(c: char) -> bool {
+    matches!(c, '\u{2190}'..='\u{2bff}')
+}
+
 /// Whether a marker has nothing but a slot between its brackets, as `</NAME>` has.
 pub(crate) fn is_wildcard_tag(marker: &str) -> bool {
     marker.contains(is_slot) && !marker.contains(|c: char| c.is_alphanumeric() && !is_slot(c))

@@ -99,7 +99,7 @@ impl Drafter<'_> {
                 format!("(?P<value>{JSON}{end}|.*?{end})")
             }
             // Nothing but the next key's marker ends a value: it may be of several lines.
-            None if begins_unambiguously(tagged.open()) || begins_line(tagged.open()) => {
+            None if begins_unambiguously(tagged.open()) || self.begin_lines(tagged) => {
                 let behind = self.calls.map(behind_arguments).unwrap_or_default();
                 let space = &behind[..behind.len() - behind.trim_start().len()];
                 let separator = optional(&tagged.separator);
@@ -118,6 +118,14 @@ impl Drafter<'_> {
                 format!("(?P<value>[^\\n]*?)(?={next}|\\s*(?:\\n|\\Z))")
             }
         }
+    }
+
+    /// Whether each argument begins a line with a text, as `⏎- ` does, and what closes calls is no beginning of what opens the next.
+    fn begin_lines(&self, tagged: &SingleArguments<'_>) -> bool {
+        let is_told =
+            |calls: &CallParts<'_>| !calls.first_text().trim().starts_with(calls.close.trim());
+        let open = tagged.open();
+        open.starts_with('\n') && !open.trim().is_empty() && self.calls.is_some_and(is_told)
     }
 
     /// The same where lists and objects stand as Python prints them, as in `['a', 'b']`.
@@ -382,11 +390,6 @@ fn begins_unambiguously(text: &str) -> bool {
     let begins_line = text.strip_prefix('\n').is_some_and(begins_with_rare_sign);
     let is_tab = text.contains('\t') && text.trim().is_empty();
     unlikely_in_prose(text) || begins_line || is_tab
-}
-
-/// Whether a text begins an argument with a sign on a line of its own, as `⏎- ` does.
-fn begins_line(text: &str) -> bool {
-    text.starts_with('\n') && !text.trim().is_empty()
 }
 
 /// What a key consists of.

@@ -92,19 +92,24 @@ impl Drafter<'_> {
         let others: Vec<String> = others.map(|other| behind(&other)).collect();
         let content = &self.findings.content;
         // What stands beside a thought alone may be no more than what closes the answer.
-        let beside = content.beside();
-        let beside_open = beside.first().filter(|first| !markers::says_end(first));
-        let beside_opens = beside.iter().filter(|_| beside_open.is_some());
-        let mut opens = content.open.iter().chain(beside_opens);
+        let beside = content.beside().into_iter();
+        let beside = beside.filter_map(<[String]>::split_first);
+        let beside: Vec<_> = beside
+            .filter(|(first, _)| !markers::says_end(first))
+            .collect();
+        let beside_texts = beside
+            .iter()
+            .flat_map(|(open, rest)| [*open].into_iter().chain(*rest));
+        let mut opens = content.open.iter().chain(beside_texts);
         let mut places = match is_header || opens.any(|open| open.trim() == text) {
             true => self.places_of_opener(&others),
             false => others.into_iter().chain([START.to_owned()]).collect(),
         };
         // Without what opens it, `Put </say> behind it.` is an answer.
-        let mut beside_closes = beside.iter().skip(1);
-        if let Some(open) = beside_open
-            && beside_closes.any(|close| close.trim() == text)
-        {
+        let closed = beside
+            .iter()
+            .filter(|(_, closes)| closes.iter().any(|close| close.trim() == text));
+        for (open, _) in closed {
             // An answer may speak of both, but it does not begin with what opens it.
             places.push(format!("(?<={START}{}.*?)", ignoring_space(open.trim())));
             places.push(somewhere_behind(open));

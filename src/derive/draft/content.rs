@@ -225,7 +225,7 @@ impl Drafter<'_> {
             .open
             .iter()
             .chain(&content.close)
-            .chain(content.beside())
+            .chain(content.beside().into_iter().flatten())
         {
             push_markers(&mut skipped, marker);
         }

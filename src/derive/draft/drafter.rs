@@ -42,17 +42,12 @@ impl Drafter<'_> {
             .filter(|end| self.around.is_none() || markers::is_marker(end));
         let ends = seen.iter().chain(others);
         let ends = ends.map(|end| end.trim().to_owned());
-        // A line break may end turns, and stands in many an answer.
-        let mut ends: Vec<String> = ends.filter(|end| !end.is_empty()).collect();
+        // A line break may end turns, and stands in many an answer; so does a sign that people write.
+        let is_rare = |end: &str| end.chars().all(markers::is_symbol) && !end.is_empty();
+        let ends =
+            ends.filter(|end| end.chars().count() > 1 || unlikely_in_prose(end) || is_rare(end));
+        let mut ends: Vec<String> = ends.collect();
         markers::dedup(&mut ends);
-        // So does a sign that people write. But where nothing else ends turns, it would stay in each of them.
-        let first = turn.ends.first().map(|end| end.trim());
-        let is_rare = |end: &str| first == Some(end) && markers::begins_with_rare_sign(end);
-        let is_clear =
-            |end: &String| end.chars().count() > 1 || unlikely_in_prose(end) || is_rare(end);
-        if ends.iter().any(is_clear) {
-            ends.retain(is_clear);
-        }
         ends
     }
 
@@ -129,9 +124,9 @@ mod tests {
             (" <end>\n", None, vec!["<end>"], vec!["<end>"]),
             ("END", None, vec!["END"], vec!["END"]),
             ("\n", None, vec![], vec![]),
-            // A sign ends turns that nothing else ends.
-            ("#", None, vec!["#"], vec!["#"]),
-            ("#", Some("<tool>"), vec!["<tool>"], vec!["<tool>"]),
+            ("#", None, vec![], vec![]),
+            ("。", None, vec![], vec![]),
+            // A sign that no keyboard has is clear by itself.
             ("■", Some("<tool>"), vec!["■", "<tool>"], vec!["■"]),
             // Nobody types a control character.
             ("\u{4}", None, vec!["\u{4}"], vec!["\u{4}"]),

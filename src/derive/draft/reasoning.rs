@@ -127,7 +127,10 @@ impl Drafter<'_> {
     fn next_openers_after_reasoning(&self) -> Vec<String> {
         let mut openers = self.call_openers();
         let content = &self.findings.content;
-        let around = content.open.iter().chain(content.beside());
+        let around = content
+            .open
+            .iter()
+            .chain(content.beside().into_iter().flatten());
         // What says that something ends closes the thought, and does not open the next part.
         let opens = |text: &&String| unlikely_in_prose(text) && !says_end(text);
         openers.extend(around.filter(opens).map(|text| text.trim().to_owned()));

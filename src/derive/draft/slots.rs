@@ -128,8 +128,9 @@ impl Drafter<'_> {
         };
         let own = self.between_name_and_body(&text, after_name);
         // Nothing else ends a name before words: `read With: {`.
-        let is_word = text.trim_start().starts_with(char::is_alphanumeric);
-        let own = match own.strip_prefix("\\s*").filter(|_| after_name && is_word) {
+        let begins_with_word = text.trim_start().starts_with(char::is_alphanumeric);
+        let spaced = own.strip_prefix("\\s*");
+        let own = match spaced.filter(|_| after_name && begins_with_word) {
             Some(rest) => format!("\\s+{rest}"),
             None => own,
         };

@@ -4,7 +4,7 @@ use crate::analysis::CallParts;
 use crate::derive::delimiter::{Delimiter, Delimiters, Draft};
 use crate::derive::regex::{any_of, before_any_of, exact, ignoring_space};
 use crate::derive::surroundings::TextBounds;
-use crate::format::Dialect;
+use crate::format::{Dialect, Node, Slot};
 use crate::markers::lexicon::unmarked;
 use crate::markers::{self, is_slot, is_word, unlikely_in_prose};
 
@@ -426,6 +426,8 @@ impl Drafter<'_> {
         let close = markers::split_close(&calls.close).0.trim();
         let close = close.split(is_slot).next().unwrap_or_default().trim();
         let is_known = |text: &str| unlikely_in_prose(text) && !text.contains(is_slot);
+        // Nothing else ends a name before a key that nothing opens.
+        let is_behind_name = calls.open.nodes().last() == Some(&Node::Slot(Slot::Name));
         // `<KEY type="text">` and `<KEY type="json">` begin alike.
         let between = arguments.between.iter().map(|text| text.trim_end());
         let between = between.reduce(markers::shared_start).unwrap_or_default();
@@ -439,29 +441,50 @@ impl Drafter<'_> {
                 // With nothing clear to look for, any word behind the opener would do.
                 (false, _, "") => return None,
                 (false, sign, between) => {
-                    // One that nothing opens begins otherwise than what closes the call: only one of them can follow.
-                    let first = close
-                        .chars()
-                        .next()
-                        .filter(|c| sign.is_empty() && !is_word(*c));
-                    let first = first.map_or_else(String::new, |first| exact(&first.to_string()));
-                    let class = key_class(&arguments).replacen("[^", &format!("[^{first}"), 1);
-                    let key = whole_key(&arguments, &class);
-                    format!("{}{key}{}", ignoring_space(sign), ignoring_space(between))
+                    let key = whole_key(&arguments, &key_class(&arguments));
+                    let key = match sign {
+                        "" => key_without(&key, close),
+                        _ => key,
+                    };
+                    let space = if is_behind_name && sign.is_empty() {
+                        "\\s+"
+                    } else {
+                        ""
+                    };
+                    let (sign, between) = (ignoring_space(sign), ignoring_space(between));
+                    format!("{space}{sign}{key}{between}")
                 }
             });
         }
         // A call without arguments ends at once, perhaps with a word on a line of its own.
         let is_line = calls.close.starts_with('\n') && !close.is_empty();
-        follows.push(ignoring_space(
-            Some(close).filter(|close| is_line || is_known(close))?,
-        ));
+        let close = Some(close).filter(|close| is_line || is_known(close))?;
+        follows.push(ignoring_space(close));
         markers::dedup(&mut follows);
+        let is_spaced = follows.iter().any(|text| text.starts_with("\\s+"));
         Some(match close_behind_line_break(calls).is_some() {
+            _ if is_spaced => {
+                before_any_of(follows.iter().map(|text| match text.starts_with("\\s+") {
+                    true => text.clone(),
+                    false => format!("\\s*{text}"),
+                }))
+            }
             // Of a call without arguments, the line break is left for what closes it.
             true => before_any_of([format!("\\s*{}", any_of(follows))]),
             false => before_any_of(follows),
         })
+    }
+}
+
+/// The expression for a key that begins otherwise than what closes the call: only one of them can follow.
+fn key_without(key: &str, close: &str) -> String {
+    let class = key.trim_end_matches('+');
+    match close.chars().next().filter(|c| !is_word(*c)) {
+        Some(sign) => {
+            let first = class.replacen("[^", &format!("[^{}", exact(&sign.to_string())), 1);
+            format!("{first}{class}*")
+        }
+        None => key.to_owned(),
     }
 }
 
@@ -536,18 +559,11 @@ fn looking(head: &str, ahead: &str) -> String {
     let head = head.trim_end_matches("\\s*");
     // It looks for a bracket already.
     let head = head.strip_suffix("\\s*(?=\\{)").unwrap_or(head);
-    // What looks past white space takes none along. Between a name and a key that nothing opens, there must be some.
-    let is_behind_name = head.ends_with("+)");
-    let past_space = ahead
-        .strip_prefix("(?=\\s*(?:[^")
-        .filter(|_| is_behind_name);
-    let past_space = past_space.map(|rest| format!("(?=\\s+(?:[^{rest}"));
-    let space = match ahead.starts_with("(?=\\s*") {
+    // What looks past white space takes none along.
+    let space = match ahead.starts_with("(?=\\s") {
         true => "",
-        false if is_behind_name && ahead.starts_with("(?=[^") => "\\s+",
         false => "\\s*",
     };
-    let ahead = past_space.as_deref().unwrap_or(ahead);
     match head.strip_suffix(TAG_END) {
         // Of a tag that closes itself, nothing more is asked.
         Some(tag) => format!("{tag}(?:>{space}{ahead}|{CLOSED_TAG})"),
@@ -785,7 +801,7 @@ mod tests {
             ),
             (
                 "<call=NAME>«KEY: RAW·\n»</call>",
-                Some(r"(?=[^<\s:]+:|</call>)"),
+                Some(r"(?=[^<\s:][^\s:]*:|</call>)"),
             ),
             // The white space behind a key is part of what stands there.
             (
@@ -797,11 +813,14 @@ mod tests {
                 "<call=NAME>«<arg=KEY>RAW</arg>»</call=NAME>",
                 Some("(?=<arg=|</call=)"),
             ),
-            ("call NAME«\nKEY: RAW»\nend", Some(r"(?=[^\s:]+:|end)")),
+            (
+                "call NAME«\nKEY: RAW»\nend",
+                Some(r"(?=\s+[^\s:]+:|\s*end)"),
+            ),
             // Of a call without arguments, the line break is left for what closes it.
             (
                 "[[call NAME]]«\nKEY = JSON»\n[[/call]]",
-                Some(r#"(?=\s*(?:[^\[\s="]+\s*=|\[\[/call\]\]))"#),
+                Some(r#"(?=\s*(?:[^\[\s="][^\s="]*\s*=|\[\[/call\]\]))"#),
             ),
             // With nothing clear to look for, any word would do.
             ("<call=NAME>«KEY RAW·\n»</call>", None),
