@@ -20,26 +20,65 @@ thread_local! {
 /// As much text of events is kept room for.
 const KEPT: usize = 1 << 12;
 
-/// Lets work fill a buffer with events. Its room is kept for the next ones, unless it is large. Python may run anything while
-/// objects are made of them, and take another buffer meanwhile.
-#[inline]
-pub(crate) fn with_buffer<T>(work: impl FnOnce(&mut EventBuffer) -> T) -> T {
-    let mut buffer = BUFFER.take().unwrap_or_default();
-    let done = work(&mut buffer);
-    let texts = buffer.iter().map(|event| match event {
-        Event::Chunk { text, .. } => text.len(),
-        _ => 0,
-    });
-    // A short piece may let out a long text that was held back.
-    if texts.sum::<usize>() <= KEPT {
-        buffer.clear();
-        BUFFER.set(Some(buffer));
-    }
-    done
+/// The events of one piece of text. Nearly all pieces bring one, a chunk that is all of the piece, which is not copied.
+pub(crate) struct Events<'w> {
+    writer: &'w EventsWriter,
+    piece: &'w str,
+    /// The first event, if it is a chunk that is all of the piece.
+    whole: Option<WholeChunk>,
+    /// The events behind that.
+    rest: Option<Box<EventBuffer>>,
 }
 
-/// A piece of text, and what it is in UTF-8.
-pub(crate) type Piece<'p, 'py> = (&'p Bound<'py, PyString>, &'p str);
+/// A chunk that is all of a piece.
+#[derive(Clone, Copy)]
+struct WholeChunk {
+    /// The number of its field.
+    field: usize,
+    dirty: bool,
+}
+
+impl Events<'_> {
+    /// Adds an event.
+    #[inline]
+    pub(crate) fn push(&mut self, event: Event<'_>) {
+        if let Event::Chunk { field, text, dirty } = event
+            && self.whole.is_none()
+            && self.rest.is_none()
+            && text == self.piece
+        {
+            let field = self.writer.number(field);
+            self.whole = Some(WholeChunk { field, dirty });
+        } else {
+            self.push_behind(event);
+        }
+    }
+
+    #[inline(never)]
+    fn push_behind(&mut self, event: Event<'_>) {
+        // Python may run anything while objects are made of the events, and take another buffer meanwhile.
+        let rest = &mut self.rest;
+        let rest = rest.get_or_insert_with(|| BUFFER.take().unwrap_or_default());
+        rest.push(event);
+    }
+}
+
+impl Drop for Events<'_> {
+    fn drop(&mut self) {
+        let Some(mut rest) = self.rest.take() else {
+            return;
+        };
+        let texts = rest.iter().map(|event| match event {
+            Event::Chunk { text, .. } => text.len(),
+            _ => 0,
+        });
+        // A short piece may let out a long text that was held back.
+        if texts.sum::<usize>() <= KEPT {
+            rest.clear();
+            BUFFER.set(Some(rest));
+        }
+    }
+}
 
 /// Makes dicts of the events of a parser.
 pub(crate) struct EventsWriter {
@@ -83,123 +122,133 @@ impl EventsWriter {
         }
     }
 
-    /// A list of events, which may have come of this piece of text. So many regions have been closed before it.
+    /// Room for the events of a piece of text, which is empty where they come of none.
+    pub(crate) fn gather<'w>(&'w self, piece: &'w str) -> Events<'w> {
+        Events {
+            writer: self,
+            piece,
+            whole: None,
+            rest: None,
+        }
+    }
+
+    /// A list of the events of a piece, which is this object. So many regions have been closed before it.
+    #[inline]
     pub(crate) fn write<'py>(
         &self,
         py: Python<'py>,
-        events: &EventBuffer,
-        piece: Option<Piece<'_, 'py>>,
-        mut closed: usize,
+        events: &Events<'_>,
+        object: Option<&Bound<'py, PyString>>,
+        closed: usize,
     ) -> PyResult<Bound<'py, PyList>> {
-        // Nearly all pieces make one.
-        if events.len() == 1
-            && let Some(event) = events.iter().next()
-        {
-            return PyList::new(py, [self.event(py, &event, piece, &mut closed)?]);
-        }
-        let list = PyList::empty(py);
-        for event in events.iter() {
-            list.append(self.event(py, &event, piece, &mut closed)?)?;
+        let list = match events.whole {
+            Some(WholeChunk { field, dirty }) => {
+                let dict = self.known(py, EventKind::Chunk { dirty }, field)?;
+                let key = pyo3::intern!(py, "text");
+                match object {
+                    Some(object) => dict.set_item(key, object)?,
+                    None => dict.set_item(key, events.piece)?,
+                }
+                PyList::new(py, [dict])?
+            }
+            None => PyList::empty(py),
+        };
+        if let Some(rest) = &events.rest {
+            self.write_rest(&list, rest, closed)?;
         }
         Ok(list)
     }
 
+    /// Writes the events behind the first.
+    #[inline(never)]
+    fn write_rest(
+        &self,
+        list: &Bound<'_, PyList>,
+        rest: &EventBuffer,
+        mut closed: usize,
+    ) -> PyResult<()> {
+        let py = list.py();
+        for event in rest.iter() {
+            list.append(self.event(py, &event, &mut closed)?)?;
+        }
+        Ok(())
+    }
+
     /// The dict of an event, which is a copy of what is known of such events, with what is new in this one.
-    #[inline]
     fn event<'py>(
         &self,
         py: Python<'py>,
         event: &Event<'_>,
-        piece: Option<Piece<'_, 'py>>,
         closed: &mut usize,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let Event::Chunk { field, text, dirty } = event else {
-            return self.rare(py, event, closed);
-        };
-        let dict = self.known(py, EventKind::Chunk { dirty: *dirty }, field)?;
-        let key = pyo3::intern!(py, "text");
-        // Most chunks are all of the piece that they came in.
-        match piece.filter(|(_, piece)| piece == text) {
-            Some((piece, _)) => dict.set_item(key, piece)?,
-            None => dict.set_item(key, text)?,
-        }
-        Ok(dict.into_any())
-    }
-
-    /// The dict of an event that is no chunk.
-    #[inline(never)]
-    fn rare<'py>(
-        &self,
-        py: Python<'py>,
-        event: &Event<'_>,
-        closed: &mut usize,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        let key = pyo3::intern!(py, "value");
+        let field = self.number(event.field());
         match event {
-            Event::Open {
-                field,
-                opening: None,
-            } => Ok(self.known(py, EventKind::Open, field)?.into_any()),
+            Event::Chunk { text, dirty, .. } => {
+                let dict = self.known(py, EventKind::Chunk { dirty: *dirty }, field)?;
+                dict.set_item(pyo3::intern!(py, "text"), text)?;
+                Ok(dict.into_any())
+            }
+            Event::Open { opening: None, .. } => {
+                Ok(self.known(py, EventKind::Open, field)?.into_any())
+            }
             Event::Close {
-                field,
-                value,
-                span: None,
-                ..
+                value, span: None, ..
             } => {
                 let dict = self.known(py, EventKind::Close, field)?;
                 let value = to_python(py, value)?;
                 self.keep(field, &value, closed);
-                dict.set_item(key, value)?;
+                dict.set_item(pyo3::intern!(py, "value"), value)?;
                 Ok(dict.into_any())
             }
             // Few have more.
             _ => {
                 let dict = to_python(py, &event.to_value())?;
-                if let Event::Close { field, .. } = event {
-                    self.keep(field, &dict.get_item(key)?, closed);
+                if let Event::Close { .. } = event {
+                    let value = dict.get_item(pyo3::intern!(py, "value"))?;
+                    self.keep(field, &value, closed);
                 }
                 Ok(dict)
             }
         }
     }
 
-    /// A copy of what is known of such events of a field.
+    /// A copy of what is known of such events of a field, which has this number.
     #[inline]
     fn known<'py>(
         &self,
         py: Python<'py>,
         kind: EventKind,
-        field: &str,
+        field: usize,
     ) -> PyResult<Bound<'py, PyDict>> {
-        let Some(known) = self.number(field).and_then(|number| self.known.get(number)) else {
-            return kind.dict(py, field);
-        };
-        let known = match kind {
+        let known = &self.known[field];
+        let dict = match kind {
             EventKind::Open => &known.open,
             EventKind::Chunk { dirty } => &known.chunks[usize::from(dirty)],
             EventKind::Close => &known.close,
         };
-        let known = known.get_or_try_init(py, || kind.dict(py, field).map(Bound::unbind))?;
-        known.bind(py).copy()
+        let name = self.template.fields()[field].name();
+        let dict = dict.get_or_try_init(py, || kind.dict(py, name).map(Bound::unbind))?;
+        dict.bind(py).copy()
     }
 
-    /// The number of a field.
+    /// The number of a field, which the template has.
     #[inline]
-    fn number(&self, field: &str) -> Option<usize> {
+    fn number(&self, field: &str) -> usize {
         let mut fields = self.template.fields().iter();
-        fields.position(|known| known.name() == field)
+        // Events have the names of the fields themselves, so mostly nothing has to be compared.
+        let is_it = |name: &str| std::ptr::eq(name, field) || name == field;
+        let number = fields.position(|known| is_it(known.name()));
+        number.expect("events are of the template's fields")
     }
 
     /// Keeps a value for the message.
-    fn keep(&self, field: &str, value: &Bound<'_, PyAny>, closed: &mut usize) {
+    fn keep(&self, field: usize, value: &Bound<'_, PyAny>, closed: &mut usize) {
         let mut values = self.values.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(field) = self.number(field) {
-            values.push(ClosedValue {
-                number: *closed,
-                field,
-                value: value.clone().unbind(),
-            });
-        }
+        values.push(ClosedValue {
+            number: *closed,
+            field,
+            value: value.clone().unbind(),
+        });
         *closed += 1;
     }
 

@@ -12,12 +12,12 @@ use unjinja::completion::{Completion, CompletionOptions, Delta, Ending};
 use unjinja::response::UnknownLanguage;
 use unjinja::response_schema::ResponseSchema;
 use unjinja::{
-    Event, EventBuffer, Object, OnMalformed, ParseError, ParserOptions, ResponseTemplate, Tools,
+    Event, Object, OnMalformed, OwnedEvent, ParseError, ParserOptions, ResponseTemplate, Tools,
     Unfinished, Value, json,
 };
 
 use crate::errors::{ErrorKind, caught, detached};
-use crate::events::{EventsWriter, with_buffer};
+use crate::events::{Events, EventsWriter};
 use crate::values::{from_python, is_same, list_to_python, object_to_python, to_python};
 
 /// A response template that has been read: parsers that are given it need not read it again.
@@ -320,13 +320,15 @@ impl PyParser {
             unjinja::ResponseParser::new(&template, &prefix, options)
         })?;
         let parser = parser.map_err(|error| ErrorKind::Parse.exception(py, error))?;
-        let mut events = EventBuffer::new();
-        let initial_events = parser.initial_events().iter();
-        initial_events.for_each(|event| events.push(event.as_event()));
         let writer = EventsWriter::new(template);
+        let mut events = writer.gather("");
+        let mut closed = 0;
+        for event in parser.initial_events().iter().map(OwnedEvent::as_event) {
+            closed += usize::from(is_close(&event));
+            events.push(event);
+        }
         let initial_events = writer.write(py, &events, None, 0)?.unbind();
-        let closes = |event: &Event<'_>| matches!(event, Event::Close { .. });
-        let closed = events.iter().filter(closes).count();
+        drop(events);
         Ok(PyParser {
             state: Mutex::new(Reading {
                 parser: Ok(parser),
@@ -340,27 +342,24 @@ impl PyParser {
     /// Reads the next piece of the output, and returns the events in it.
     fn feed<'py>(&self, text: &Bound<'py, PyString>) -> PyResult<Bound<'py, PyList>> {
         let (py, piece) = (text.py(), text.to_str()?);
-        let is_short = piece.len() <= SHORT;
-        with_buffer(|events| {
-            let free = match is_short {
-                true => self.state.try_lock().ok(),
-                false => None,
-            };
-            let fed = match free {
-                Some(mut state) => caught(py, || state.feed(piece, events))?,
-                None => detached(py, || self.reading().feed(piece, events))?,
-            };
-            let closed = fed.map_err(|stopped| stopped.exception(py, "ResponseParser"))?;
-            // What is a kind of text of its own is no part of an event.
-            let is_plain = text.is_exact_instance_of::<PyString>();
-            let piece = is_plain.then_some((text, piece));
-            self.writer.write(py, events, piece, closed)
-        })
+        let mut events = self.writer.gather(piece);
+        let free = match piece.len() <= SHORT {
+            true => self.state.try_lock().ok(),
+            false => None,
+        };
+        let fed = match free {
+            Some(mut state) => caught(py, || state.feed(piece, &mut events))?,
+            None => detached(py, || self.reading().feed(piece, &mut events))?,
+        };
+        let closed = fed.map_err(|stopped| stopped.exception(py, "ResponseParser"))?;
+        // What is a kind of text of its own is no part of an event.
+        let object = text.is_exact_instance_of::<PyString>().then_some(text);
+        self.writer.write(py, &events, object, closed)
     }
 
     /// Ends the output: what is still open is closed. Returns the message and the last events.
     fn finalize<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyDict>, Bound<'py, PyList>)> {
-        let mut events = EventBuffer::new();
+        let mut events = self.writer.gather("");
         let ended = detached(py, || self.reading().finalize(&mut events))?;
         let (message, before, closed) =
             ended.map_err(|stopped| stopped.exception(py, "ResponseParser"))?;
@@ -386,20 +385,26 @@ impl PyParser {
 
 impl Reading {
     /// Reads a piece of the output. Returns how many regions have been closed before.
-    fn feed(&mut self, text: &str, events: &mut EventBuffer) -> Result<usize, Stopped> {
+    fn feed(&mut self, text: &str, events: &mut Events<'_>) -> Result<usize, Stopped> {
         let Reading { parser, closed } = self;
         let parser = parser.as_mut().map_err(|stopped| stopped.clone())?;
         let before = *closed;
-        let fed = parser.feed_with(text, |event| take(event, events, closed));
+        let fed = parser.feed_with(text, |event| {
+            *closed += usize::from(is_close(&event));
+            events.push(event);
+        });
         fed.map(|()| before).map_err(Stopped::Failed)
     }
 
     /// Ends the output. Returns the message, and how many regions had been closed before, and are now.
-    fn finalize(&mut self, events: &mut EventBuffer) -> Result<(Object, usize, usize), Stopped> {
+    fn finalize(&mut self, events: &mut Events<'_>) -> Result<(Object, usize, usize), Stopped> {
         let before = self.closed;
         let parser = std::mem::replace(&mut self.parser, Err(Stopped::Ended));
         let ended = parser.and_then(|parser| {
-            let message = parser.finalize_with(|event| take(event, events, &mut self.closed));
+            let message = parser.finalize_with(|event| {
+                self.closed += usize::from(is_close(&event));
+                events.push(event);
+            });
             message.map_err(Stopped::Failed)
         });
         // One that has failed stays failed, and is not ended.
@@ -408,13 +413,9 @@ impl Reading {
     }
 }
 
-/// Keeps an event, and counts the regions that are closed.
-#[inline]
-fn take(event: Event<'_>, events: &mut EventBuffer, closed: &mut usize) {
-    if matches!(event, Event::Close { .. }) {
-        *closed += 1;
-    }
-    events.push(event);
+/// Whether an event closes a region.
+fn is_close(event: &Event<'_>) -> bool {
+    matches!(event, Event::Close { .. })
 }
 
 /// Turns an output into a chat completion while it is written: chunks as clients of servers expect them,
