@@ -262,9 +262,10 @@ pub(crate) fn schema_of(schema: &Bound<'_, PyAny>) -> PyResult<ResponseSchema> {
 pub(crate) struct PyParser {
     state: Mutex<Reading>,
     writer: EventsWriter,
-    /// What the prefix has written into the message.
+    /// What the prefix has written into the message. It is missing for as long as this object is being made: its memory is then nothing but
+    /// zeros, which the collector may see already.
     #[pyo3(get)]
-    initial_events: Py<PyList>,
+    initial_events: Option<Py<PyList>>,
 }
 
 /// Pieces of so many bytes are read before other threads of Python could take over.
@@ -327,7 +328,7 @@ impl PyParser {
             closed += usize::from(is_close(&event));
             events.push(event);
         }
-        let initial_events = writer.write(py, &events, None, 0)?.unbind();
+        let initial_events = writer.write(py, &events, None, 0)?;
         drop(events);
         Ok(PyParser {
             state: Mutex::new(Reading {
@@ -335,7 +336,7 @@ impl PyParser {
                 closed,
             }),
             writer,
-            initial_events,
+            initial_events: Some(initial_events.unbind()),
         })
     }
 
@@ -368,7 +369,11 @@ impl PyParser {
     }
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
-        visit.call(&self.initial_events)?;
+        // Where Python makes a dict for the attributes of a new object, the collector may run before the object is filled.
+        let Some(initial_events) = &self.initial_events else {
+            return Ok(());
+        };
+        visit.call(initial_events)?;
         self.writer.traverse(&visit)
     }
 

@@ -3,6 +3,7 @@
 import gc
 import json
 import pathlib
+import subprocess
 import sys
 import threading
 import weakref
@@ -250,6 +251,24 @@ def test_a_parser_that_stands_in_what_it_has_made_is_freed(put_into):
     del parser, events
     gc.collect()
     assert freed() is None
+
+
+def test_the_collector_may_run_while_parsers_are_made():
+    # In a process of its own, which would end with this one.
+    code = """
+import gc, unjinja
+template = unjinja.ResponseTemplate({"start_anchor": "<bot>", "fields": {"content": {"close": "<end>"}}})
+class Own(unjinja.ResponseParser):
+    pass
+kept = []
+gc.set_threshold(1)
+for number in range(100):
+    for make in (unjinja.ResponseParser, Own, unjinja.Completion):
+        kept.append([make(template, ""), number])
+print(len(kept))
+"""
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (ran.returncode, ran.stdout) == (0, "300\n"), ran.stderr
 
 
 # ------------------------------------------------------------------------------------------- completions
