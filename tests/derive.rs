@@ -1111,6 +1111,53 @@ fn a_header_is_dropped_where_a_conversation_writes_it() {
     }
 }
 
+/// A prompt and a conversation may have other white space before a thought, which is the same thought all the same: an answer may speak
+/// of what opens it.
+#[test]
+fn a_thought_is_the_same_behind_other_white_space() {
+    let turns = |before: &str, in_prompt: &str, thought: &str| {
+        format!(
+            "{{% for m in messages %}}{{% if m.role == 'assistant' %}}<bot>{before}{thought}{{{{ m.content }}}}<end>\
+             {{% else %}}<ask>{{{{ m.content }}}}<end>{{% endif %}}{{% endfor %}}\
+             {{% if add_generation_prompt %}}{{{{ '<bot>{in_prompt}<t>' }}}}\
+             {{{{ '</t>' if enable_thinking is defined and not enable_thinking }}}}{{% endif %}}"
+        )
+    };
+    let own = "<t>{{ m.reasoning_content or '' }}</t>";
+    for (before, in_prompt, thought) in [
+        ("", "\n", own),
+        ("\n", "", own),
+        ("\n", " ", own),
+        ("", "\n", "<t></t>"),
+        ("\n", "", "<t></t>"),
+    ] {
+        let jinja = turns(before, in_prompt, thought);
+        let derivation =
+            derive(&ChatTemplate::from_jinja(&jinja), &DeriveOptions::default()).unwrap();
+        assert!(derivation.is_whole(), "{jinja}");
+        for (prompt, output, content) in [
+            ("<t>", "Hm.</t>Put `<t>` first.<end>", "Put `<t>` first."),
+            ("<t></t>", "Put `<t>` first.<end>", "Put `<t>` first."),
+        ] {
+            let message = read_behind(&jinja, &format!("<bot>{in_prompt}{prompt}"), output);
+            let found = message.get("content").and_then(Value::as_str);
+            assert_eq!(found, Some(content), "{jinja}");
+        }
+    }
+}
+
+/// A prompt and a conversation may have other white space between the markers that stand before a text, which open no thought.
+#[test]
+fn a_header_of_several_markers_is_the_same_with_other_white_space_in_it() {
+    let jinja = "{% for m in messages %}{% if m.role == 'assistant' %}<bot><say>{{ m.content }}</say><end>\
+                 {% else %}<ask>{{ m.content }}<end>{% endif %}{% endfor %}{{ '<bot>\n<say>' if add_generation_prompt }}";
+    let derivation = derive(&ChatTemplate::from_jinja(jinja), &DeriveOptions::default()).unwrap();
+    assert!(derivation.is_whole());
+    let message = read_behind(jinja, "<bot>\n<say>", "Put `<say>` first.</say><end>");
+    let expected = r#"{"role": "assistant", "content": "Put `<say>` first."}"#;
+    assert_eq!(Ok(message), json::read(expected));
+}
+
 /// The template writes a header around no text at all, and a model that has nothing to say does not.
 #[test]
 fn a_call_may_stand_at_once_where_an_empty_text_has_a_header() {

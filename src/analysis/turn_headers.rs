@@ -427,6 +427,13 @@ fn cut_to_shared(headers: &mut [TurnHeader], before: usize) {
     let Some(first) = headers.first() else {
         return;
     };
+    // `<bot>\n<say>` in all prompts and `<bot><say>` in all conversations: no mode chooses here.
+    let is_first = |header: &TurnHeader| {
+        (&header.in_prompt, &header.in_conversation) == (&first.in_prompt, &first.in_conversation)
+    };
+    if first.differs_in_space() && headers.iter().all(is_first) {
+        return;
+    }
     // `<bot><think>` and `<bot><answer>`: what a mode chooses is a part of the turn.
     let mut shared = first.in_prompt.clone();
     for header in headers.iter() {

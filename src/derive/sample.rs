@@ -404,17 +404,24 @@ impl Sampler<'_, '_> {
         let thinks = reasoning.is_some_and(|thought| full[seam..].contains(thought.as_str()));
         let is_closed = !close.is_empty() && rest.contains(close);
         if !open.is_empty() && rest.contains(open) && !is_closed {
-            // The prompt begins to think, and history leaves it out.
             let rest = full[seam..].trim_start();
-            // Some turns begin with what closes them, as if a prompt had opened them, or have opened them in another way.
+            // `<bot>\n<think>` in a prompt, and `<bot><think>` in a turn.
+            if let Some(thought) = rest.strip_prefix(open).filter(|_| thinks) {
+                return self.sample(prompt, thought, None);
+            }
+            // The prompt begins to think, and history leaves it out. Some turns begin with what closes thoughts, as if a prompt had opened
+            // them, with an empty thought, or with one that has been opened in another way.
             let behind = rest
                 .strip_prefix(close)
+                .or_else(|| behind_empty_thought(rest, open, close))
                 .or_else(|| self.other_opener(rest)?.strip_prefix(close));
             let rest = behind.map_or(&full[seam..], str::trim_start);
             let thinking = format!("{THOUGHT}\n{close}\n\n{rest}");
             self.sample(prompt, &thinking, Some(THOUGHT))
         } else if is_closed && !thinks {
-            self.sample(prompt, &full[seam..], None)
+            // `<bot><think></think>` in a prompt, and `<bot>\n<think></think>` in a turn.
+            let again = behind_empty_thought(full[seam..].trim_start(), open, close);
+            self.sample(prompt, again.unwrap_or(&full[seam..]), None)
         } else {
             // A turn that a conversation begins in no way at all follows what begins one in the prompt.
             let headers = &mut self.findings.turn.headers.iter();
@@ -451,6 +458,12 @@ impl Sampler<'_, '_> {
             origin: Origin::Rendered,
         }
     }
+}
+
+/// What follows the empty thought with which a text begins.
+fn behind_empty_thought<'t>(text: &'t str, open: &str, close: &str) -> Option<&'t str> {
+    let thought = text.strip_prefix(open).filter(|_| !open.is_empty())?;
+    thought.trim_start().strip_prefix(close)
 }
 
 /// The output up to the marker that ends the turn, or up to the next header, and the rest: some templates go on with what comes
