@@ -137,11 +137,13 @@ const KEPT: usize = 16;
 
 /// The template that has been read lately of what is given, if there is one.
 fn recent(given: &Bound<'_, PyAny>) -> Option<ResponseTemplate> {
-    let recent = RECENT.lock().unwrap_or_else(PoisonError::into_inner);
-    let mut each = recent.iter();
-    // No code of Python runs meanwhile, which could ask for the same.
-    each.find(|template| is_same(template.as_value(), given))
-        .cloned()
+    // Not under the lock: what compares texts may let the collector run, and with it any code of Python.
+    let known = {
+        let recent = RECENT.lock().unwrap_or_else(PoisonError::into_inner);
+        recent.clone()
+    };
+    let mut known = known.into_iter();
+    known.find(|template| is_same(template.as_value(), given))
 }
 
 /// The tools that are given, if there are any.
@@ -150,7 +152,15 @@ pub(crate) fn tools_of(tools: Option<&Bound<'_, PyAny>>) -> PyResult<Tools> {
         Some(tools) if tools.is_instance_of::<PyString>() => {
             Err(PyTypeError::new_err("`tools`: expected a list, found str"))
         }
-        Some(tools) => Ok(Tools::from_value(&from_python(tools)?)),
+        Some(tools) => {
+            let read = from_python(tools).map_err(|error| {
+                match error.is_instance_of::<PyTypeError>(tools.py()) {
+                    true => PyTypeError::new_err(format!("`tools`: {}", error.value(tools.py()))),
+                    false => error,
+                }
+            });
+            Ok(Tools::from_value(&read?))
+        }
         None => Ok(Tools::none()),
     }
 }
@@ -438,9 +448,10 @@ fn is_close(event: &Event<'_>) -> bool {
 pub(crate) struct PyCompletion {
     state: Mutex<Option<Completion>>,
     malformed: Mutex<Vec<String>>,
-    /// What is to be sent first: the role, and what the prefix has written into the message.
+    /// What is to be sent first: the role, and what the prefix has written into the message. It is missing for as long as this object is
+    /// being made, as [`PyParser::initial_events`] is.
     #[pyo3(get)]
-    initial_chunks: Py<PyList>,
+    initial_chunks: Option<Py<PyList>>,
 }
 
 #[pymethods]
@@ -477,7 +488,7 @@ impl PyCompletion {
         let completion = completion.map_err(|error| ErrorKind::Parse.exception(py, error))?;
         let initial = completion.initial_deltas().iter();
         let initial: Vec<Value> = initial.map(|delta| completion.chunk(delta)).collect();
-        let initial_chunks = list_to_python(py, &initial)?.unbind();
+        let initial_chunks = Some(list_to_python(py, &initial)?.unbind());
         Ok(PyCompletion {
             state: Mutex::new(Some(completion)),
             malformed: Mutex::default(),
@@ -541,6 +552,13 @@ impl PyCompletion {
         malformed.clone_from(&finished.malformed);
         Ok((chunks, to_python(py, &finished.to_value())?))
     }
+
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        visit.call(&self.initial_chunks)
+    }
+
+    /// Nothing is let go of: what stands in the list breaks the cycle.
+    fn __clear__(&self) {}
 }
 
 /// An object of named values.

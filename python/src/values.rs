@@ -77,8 +77,8 @@ fn text_to_python<'py>(py: Python<'py>, text: &JsonString) -> PyResult<Bound<'py
     Ok(decoded.cast_into::<PyString>()?)
 }
 
-/// Whether a value of Python is this one, with the same keys in the same order. It may be where this says no: no code of
-/// Python is run to find out.
+/// Whether a value of Python is this one, with the same keys in the same order. It may be where this says no: no method of it is called
+/// to find out.
 pub(crate) fn is_same(value: &Value, given: &Bound<'_, PyAny>) -> bool {
     match value {
         Value::Null => given.is_none(),
@@ -95,10 +95,13 @@ pub(crate) fn is_same(value: &Value, given: &Bound<'_, PyAny>) -> bool {
             values.len() == list.len() && both.all(|(value, given)| is_same(value, &given))
         }),
         Value::Object(object) => given.cast::<PyDict>().is_ok_and(|dict| {
-            let mut both = object.iter().zip(dict.iter());
+            // What compares texts may run Python, which may change the dict.
             object.len() == dict.len()
-                && both.all(|((key, value), (name, given))| {
-                    is_same_text(key, &name) && is_same(value, &given)
+                && dict.items().iter().zip(object.iter()).all(|(item, own)| {
+                    let item = item.extract::<(Bound<'_, PyAny>, Bound<'_, PyAny>)>();
+                    item.is_ok_and(|(name, given)| {
+                        is_same_text(own.0, &name) && is_same(own.1, &given)
+                    })
                 })
         }),
     }
@@ -148,11 +151,7 @@ fn read(value: &Bound<'_, PyAny>, depth: usize) -> PyResult<Value> {
         return Ok(Value::Number(Number::Float(float.value())));
     }
     if let Ok(dict) = value.cast::<PyDict>() {
-        let mut object = Object::new();
-        for (key, value) in dict.iter() {
-            insert(&mut object, &key, &value, depth)?;
-        }
-        return Ok(object.into());
+        return read_items(&dict.items(), depth);
     }
     if let Ok(list) = value.cast::<PyList>() {
         let values = list.iter().map(|value| read(&value, depth + 1));
@@ -163,17 +162,22 @@ fn read(value: &Bound<'_, PyAny>, depth: usize) -> PyResult<Value> {
         return Ok(values.collect::<PyResult<Vec<Value>>>()?.into());
     }
     if let Ok(mapping) = value.cast::<PyMapping>() {
-        let mut object = Object::new();
-        for item in mapping.items()?.iter() {
-            let (key, value) = item.extract::<(Bound<'_, PyAny>, Bound<'_, PyAny>)>()?;
-            insert(&mut object, &key, &value, depth)?;
-        }
-        return Ok(object.into());
+        return read_items(&mapping.items()?, depth);
     }
     Err(PyTypeError::new_err(format!(
         "expected None, bool, int, float, str, list or dict, found {}",
         value.get_type().name()?
     )))
+}
+
+/// The items of a dict as an object. They are a list of its own: what reads one may run Python, which may change the dict.
+fn read_items(items: &Bound<'_, PyList>, depth: usize) -> PyResult<Value> {
+    let mut object = Object::new();
+    for item in items.iter() {
+        let (key, value) = item.extract::<(Bound<'_, PyAny>, Bound<'_, PyAny>)>()?;
+        insert(&mut object, &key, &value, depth)?;
+    }
+    Ok(object.into())
 }
 
 fn insert(

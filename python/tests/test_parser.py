@@ -1,5 +1,6 @@
 """Parsing and completions: what goes in, what comes out, and what happens to those who do otherwise."""
 
+import collections.abc
 import gc
 import json
 import pathlib
@@ -236,6 +237,58 @@ def test_a_parser_may_be_dropped_in_the_middle(template):
         parser = unjinja.ResponseParser(template, "")
         parser.feed(TEXT[:end])
         del parser
+
+
+def test_a_completion_that_stands_in_what_it_has_made_is_freed():
+    completion = unjinja.Completion({"start_anchor": "<bot>", "fields": {"content": {}}}, "")
+    completion.initial_chunks.append(completion)
+    freed = weakref.ref(completion)
+    del completion
+    gc.collect()
+    assert freed() is None
+
+
+def test_a_dict_may_change_while_it_is_read():
+    class Changing(collections.abc.Mapping):
+        def __getitem__(self, key):
+            return {}
+
+        def __iter__(self):
+            return iter(["content"])
+
+        def __len__(self):
+            return 1
+
+        def items(self):
+            template.clear()
+            template.update((str(number), 1) for number in range(100))
+            return [("content", {})]
+
+    template = {"start_anchor": "<bot>", "fields": Changing(), "defaults": {}}
+    assert unjinja.ResponseParser(template, "").finalize() == ({}, [])
+
+
+def test_finalizers_may_make_parsers_while_templates_are_compared():
+    # In a process of its own, which would hang.
+    code = """
+import gc, unjinja
+template = {"start_anchor": "<bot>", "fields": {"content": {"close": "<end>"}}}
+unjinja.ResponseParser(dict(template), "")
+class Finalized:
+    def __init__(self):
+        self.own = self
+    def __del__(self):
+        unjinja.ResponseParser(dict(template), "")
+gc.set_threshold(1)
+for number in range(50):
+    Finalized()
+    try:
+        unjinja.ResponseParser(dict(template, start_anchor="\\ud800"), "")
+    except unjinja.TemplateError:
+        pass
+"""
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert ran.returncode == 0, ran.stderr
 
 
 @pytest.mark.parametrize("put_into", ["a value", "its attributes"])

@@ -21,6 +21,12 @@ def test_the_server_answers_with_what_was_meant(stream):
     assert "structural_tag" not in asked and not asked["skip_special_tokens"]
 
 
+@pytest.mark.parametrize("stream", [False, True])
+def test_the_server_answers_where_a_value_holds_half_of_a_pair(stream):
+    message, _, _ = ask(cases.CALL.replace("Brest", "\\ud83d"), stream=stream)
+    assert message[2] == [("weather", {"city": "\ud83d", "days": 2})]
+
+
 def test_the_server_streams_arguments_while_they_are_written():
     answer, _ = post(cases.CALL, stream=True)
     lines = [json.loads(line[len("data: ") :]) for line in answer.text.splitlines() if line.startswith("data: {")]

@@ -20,6 +20,12 @@ def test_the_server_answers_with_what_was_meant(stream):
     assert engine.asked.structured_outputs is None and not engine.asked.skip_special_tokens
 
 
+@pytest.mark.parametrize("stream", [False, True])
+def test_the_server_answers_where_a_value_holds_half_of_a_pair(stream):
+    message, _, _ = ask(cases.CALL.replace("Brest", "\\ud83d"), stream=stream)
+    assert message[2] == [("weather", {"city": "\ud83d", "days": 2})]
+
+
 def test_the_server_says_that_a_call_was_cut_off():
     message, reason, _ = ask(cases.CALL + cases.OTHER[:30], stop=None)
     assert message[2] == [("weather", {"city": "Brest", "days": 2})]

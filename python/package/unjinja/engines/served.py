@@ -56,6 +56,11 @@ class Served:
         return prompt[max([0, *starts]) :]
 
 
+def sendable(text: str) -> str:
+    """A text that a response can hold: halves of pairs, which a model may write as escapes in JSON, stay such escapes."""
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
 @functools.lru_cache(maxsize=64)
 def _tag(chat: ChatTemplate, tools: str, choice: str, parallel: bool, prefix: str) -> dict[str, Any]:
     """A structural tag. Large ones take a second, and agents ask for the same again and again."""

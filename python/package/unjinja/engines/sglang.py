@@ -20,7 +20,7 @@ from sglang.srt.plugins.hook_registry import HookRegistry, HookType
 
 from .._api import Completion, ResponseParser
 from .._errors import Error
-from .served import Served, lenient, served
+from .served import Served, lenient, sendable, served
 
 NAME = "response_template"
 MODULE = "sglang.srt.parser.response_template"
@@ -123,6 +123,12 @@ class ToolDetector(theirs.ResponseTemplateToolDetector):
                 event["type"] == "region_close" and all(_regions(format, "", adapter._parser.input_text)[-1:])
             )
         return adapter
+
+    def _to_tool_call_items(self, *args: Any) -> list[ToolCallItem]:
+        items = super()._to_tool_call_items(*args)
+        for item in items:
+            item.name, item.parameters = sendable(item.name), sendable(item.parameters)
+        return items
 
     def parse_streaming_increment(self, new_text: str, tools: list[Any]) -> StreamingParseResult:
         # Where a grammar holds calls or an answer, what comes behind the answer's opener is not read.

@@ -29,7 +29,7 @@ from vllm.tool_parsers.structural_tag_registry import resolve_tool_strictness
 
 from .._api import Completion, ResponseParser
 from .._errors import Error
-from .served import Served, lenient, served
+from .served import Served, lenient, sendable, served
 
 NAME = "unjinja"
 
@@ -248,7 +248,8 @@ class UnjinjaParser(hf.ResponseTemplateParser):
         parser = ResponseParser(self._template, self._prefix, unfinished=unfinished, **self._reading())
         events = parser.feed(output) + parser.finalize()[1]
         closed = [event for event in events if event["type"] == "region_close" and event["field"] == hf.TOOL_FIELD]
-        return [call for event in closed for call in hf._to_tool_calls(event["value"])]
+        calls = [call for event in closed for call in hf._to_tool_calls(event["value"])]
+        return [(sendable(name), sendable(arguments)) for name, arguments in calls]
 
     def parse_delta(self, delta_text: str, delta_token_ids: list[int], *args: Any, **kwargs: Any) -> DeltaMessage | None:
         if delta_token_ids:
