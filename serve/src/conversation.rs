@@ -1,5 +1,7 @@
 //! Conversations as chat templates take them, put together of what APIs have in pieces.
 
+use std::collections::HashMap;
+
 use unjinja::{Object, Value, json};
 
 use crate::fault::Fault;
@@ -9,81 +11,88 @@ use crate::request::{Members, expected};
 /// A conversation that grows. What the model has thought, said and called one after the other is one message.
 #[derive(Debug, Default)]
 pub(crate) struct Conversation {
-    messages: Vec<Object>,
+    messages: Vec<Value>,
+    /// What the model has said last, as long as it may go on.
+    turn: Option<Turn>,
+    /// The names of the tools that were called, by the ids of the calls.
+    called: HashMap<String, String>,
+}
+
+/// A message of the model that goes on.
+#[derive(Debug, Default)]
+struct Turn {
+    content: String,
+    reasoning: Option<String>,
+    calls: Vec<Value>,
 }
 
 impl Conversation {
     /// Somebody else than the model says something.
     pub(crate) fn say(&mut self, role: &str, text: &str) {
-        let message = object! {"role": role, "content": text};
-        self.messages.push(message);
+        self.push(object! {"role": role, "content": text});
     }
 
     /// The model says something.
     pub(crate) fn answer(&mut self, text: &str) {
-        append(self.turn(), "content", text);
+        self.turn().content.push_str(text);
     }
 
     /// The model thinks something.
     pub(crate) fn think(&mut self, text: &str) {
-        append(self.turn(), "reasoning_content", text);
+        let reasoning = &mut self.turn().reasoning;
+        reasoning.get_or_insert_default().push_str(text);
     }
 
     /// The model calls a tool.
     pub(crate) fn call(&mut self, id: &str, name: &str, arguments: Value) {
+        self.called.insert(id.to_owned(), name.to_owned());
         let function = object! {"name": name, "arguments": arguments};
-        let call = Value::from(object! {"id": id, "type": "function", "function": function});
-        let turn = self.turn();
-        match turn.get_mut("tool_calls").and_then(Value::as_array_mut) {
-            Some(calls) => calls.push(call),
-            None => {
-                turn.insert("tool_calls", vec![call]);
-            }
-        }
+        let call = object! {"id": id, "type": "function", "function": function};
+        self.turn().calls.push(call.into());
     }
 
     /// A tool answers. Some templates want its name.
     pub(crate) fn result(&mut self, id: &str, text: &str) {
         let mut message = object! {"role": "tool", "tool_call_id": id, "content": text};
-        let name = self.messages.iter().rev().find_map(|message| {
-            let calls = message.get("tool_calls")?.as_array()?;
-            let call = calls.iter().find(|call| call.get("id") == Some(&id.into()));
-            call?.pointer("/function/name").cloned()
-        });
-        if let Some(name) = name {
-            message.insert("name", name);
+        if let Some(name) = self.called.get(id) {
+            message.insert("name", name.as_str());
         }
-        self.messages.push(message);
+        self.push(message);
     }
 
     /// Whether the model has said the last of it.
     pub(crate) fn is_answered(&self) -> bool {
-        self.messages.last().is_some_and(is_turn)
+        self.turn.is_some()
     }
 
-    pub(crate) fn into_messages(self) -> Vec<Value> {
-        self.messages.into_iter().map(Value::from).collect()
+    pub(crate) fn into_messages(mut self) -> Vec<Value> {
+        self.end_turn();
+        self.messages
+    }
+
+    fn push(&mut self, message: Object) {
+        self.end_turn();
+        self.messages.push(message.into());
     }
 
     /// The message of the model that goes on.
-    fn turn(&mut self) -> &mut Object {
-        if !self.is_answered() {
-            self.messages
-                .push(object! {"role": "assistant", "content": ""});
-        }
-        let last = self.messages.len() - 1;
-        &mut self.messages[last]
+    fn turn(&mut self) -> &mut Turn {
+        self.turn.get_or_insert_default()
     }
-}
 
-fn is_turn(message: &Object) -> bool {
-    message.get("role").and_then(Value::as_str) == Some("assistant")
-}
-
-fn append(message: &mut Object, key: &str, text: &str) {
-    let before = message.get(key).and_then(Value::as_str).unwrap_or_default();
-    let joined = format!("{before}{text}");
-    message.insert(key, joined);
+    fn end_turn(&mut self) {
+        let Some(turn) = self.turn.take() else {
+            return;
+        };
+        let mut message = object! {"role": "assistant", "content": turn.content};
+        if let Some(reasoning) = turn.reasoning {
+            message.insert("reasoning_content", reasoning);
+        }
+        if !turn.calls.is_empty() {
+            message.insert("tool_calls", turn.calls);
+        }
+        self.messages.push(message.into());
+    }
 }
 
 /// The text of a content that is a text, or a list of parts of these types, whose text is under `text`. What is no text is refused,

@@ -72,8 +72,14 @@ impl Record {
         line.push('\n');
         let file = self.recorder.file.lock();
         let mut file = file.unwrap_or_else(PoisonError::into_inner);
+        let before = file.metadata().map(|file| file.len());
         if let Err(error) = file.write_all(line.as_bytes()) {
             (self.recorder.tell)(&format!("warning: an output is not recorded: {error}"));
+            // A part of a line would spoil the next one. Where nothing can be taken back, a line of its own is the best.
+            let taken_back = before.and_then(|before| file.set_len(before));
+            if taken_back.is_err() {
+                let _full = file.write_all(b"\n");
+            }
         }
     }
 }

@@ -143,16 +143,18 @@ async fn answer(
     };
     let open = Open::new(Arc::clone(shared), room);
     let bytes = body(shared, request).await?;
+    // A client that goes away meanwhile does not end the work, and makes no room for another.
     let understanding = {
         let shared = Arc::clone(shared);
-        tokio::task::spawn_blocking(move || understand(&shared, api, &bytes))
+        tokio::task::spawn_blocking(move || (understand(&shared, api, &bytes), open))
     };
-    let understood = understanding.await.map_err(|_| {
+    let (understood, open) = understanding.await.map_err(|_| {
         Fault::new(
             StatusCode::INTERNAL_SERVER_ERROR,
             "the request could not be read",
         )
-    })??;
+    })?;
+    let understood = understood?;
     if let Some(warning) = &understood.ready.warning {
         (shared.tell)(&format!("warning: {warning}"));
     }

@@ -57,6 +57,9 @@ pub enum ServeError {
     System(#[from] io::Error),
 }
 
+/// So many files are open beside connections of requests.
+const OTHER_FILES: usize = 64;
+
 /// All that requests need.
 pub(crate) struct Shared {
     pub(crate) model: Model,
@@ -80,16 +83,36 @@ pub(crate) struct Shared {
 /// If there is no server to begin with: the upstream does not tell what it is, nothing can be made of the chat template, or the address is
 /// taken.
 pub fn serve(config: Config, started: impl FnOnce(SocketAddr)) -> Result<(), ServeError> {
-    runtime()?.block_on(async {
+    let runtime = runtime()?;
+    let served = runtime.block_on(async {
         let limits = config.limits.clone();
         let address = config.listen.clone();
         let listening = |error| ServeError::Listen { address, error };
         let listener = TcpListener::bind(&config.listen).await.map_err(listening)?;
         let shared = Arc::new(shared(config).await?);
         let tell = Arc::clone(&shared.tell);
+        open_enough_files(&limits, &tell);
         started(listener.local_addr()?);
         accept(listener, shared, limits, &tell).await
-    })
+    });
+    // Nobody waits any more for what is still being read.
+    runtime.shutdown_background();
+    served
+}
+
+/// Raises the number of files that the process may have open, as far as the system lets it: many systems begin with a thousand, and
+/// each request takes two.
+fn open_enough_files(limits: &Limits, tell: &Tell) {
+    let needed = u64::try_from(2 * limits.requests + OTHER_FILES).unwrap_or(u64::MAX);
+    // Where there is no such limit, this fails.
+    if let Ok(files) = rlimit::increase_nofile_limit(u64::MAX)
+        && files < needed
+    {
+        tell(&format!(
+            "warning: {files} files may be open at once, and {} requests need {needed}: raise the limit, as with `ulimit -n`, or lower `--max-requests`",
+            limits.requests
+        ));
+    }
 }
 
 /// What a server of this configuration would be, as JSON.

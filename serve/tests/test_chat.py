@@ -203,6 +203,13 @@ def test_an_answer_of_a_schema_is_held_by_a_grammar(client, engine):
     assert "grammar" in engine.asked[-1][2]
 
 
+def test_what_the_server_says_to_the_engine_is_not_the_clients(client, engine):
+    engine.text = "Yes."
+    ask(client, extra_body={"prompt": "Another.", "cache_prompt": False, "top_k": 4})
+    asked = engine.asked[-1][2]
+    assert asked["prompt"].endswith("<assistant>") and asked["cache_prompt"] and asked["top_k"] == 4
+
+
 def test_several_answers_are_not_mixed_up(client, engine):
     engine.texts = [f"Answer {number}." + CALLS for number in "abc"]
     answer = ask(client, tools=TOOLS, n=3, seed=7)
@@ -251,6 +258,7 @@ IMAGE = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AA"}}
         ),
         ({"response_format": {"type": "xml"}}, "response_format.type", "found xml"),
         ({"logprobs": True}, "logprobs", "there are none"),
+        ({"extra_body": {"echo": True}}, "echo", "is not passed on"),
         ({"extra_body": {"tools": "forecast"}}, "tools", "expected a list"),
         ({"tools": [{"type": "retrieval"}]}, "tools[0]", "only functions are"),
         ({"extra_body": {"chat_template_kwargs": 3}}, "chat_template_kwargs", "expected an object"),

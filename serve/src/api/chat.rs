@@ -99,6 +99,12 @@ impl Api for Chat {
             let options = Members::new(options, "stream_options");
             request.usage_in_stream = options.bool("include_usage")?.unwrap_or(false);
         }
+        for key in ["best_of", "echo", "suffix"] {
+            if body.get(key).is_some_and(|value| !value.is_null()) {
+                let message = "is not passed on: an answer is what follows the prompt, once, and nothing else";
+                return Err(Fault::of(key, message));
+            }
+        }
         for (key, value) in body.iter() {
             if !value.is_null() && !READ.contains(&&*key.to_string_lossy()) {
                 request.sampling.insert(key.clone(), value.clone());

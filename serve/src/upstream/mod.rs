@@ -207,7 +207,8 @@ impl Upstream {
                     body.get_mut(options).and_then(Value::as_object_mut)
                 }
             };
-            if let Some(options) = options {
+            // What is sent anyway is not the client's.
+            if let Some(options) = options.filter(|options| !options.contains_key(key)) {
                 options.insert(key, value.clone());
             }
         }

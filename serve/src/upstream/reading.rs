@@ -113,7 +113,9 @@ impl Reading {
             return None;
         };
         let line = &self.buffer[self.begins..self.searched + end];
-        let line = String::from_utf8_lossy(line).into_owned();
+        let line = String::from_utf8_lossy(line);
+        // Events may begin with a mark that they are UTF-8.
+        let line = line.trim_start_matches('\u{feff}').to_owned();
         self.searched += end + 1;
         self.begins = self.searched;
         Some(line)
@@ -159,7 +161,8 @@ impl Reading {
         let count = |pointer: &str| value.pointer(pointer)?.as_number()?.as_i64();
         self.used.prompt = count(piece.prompt_tokens).or(self.used.prompt);
         self.used.completion = count(piece.completion_tokens).or(self.used.completion);
-        if let Some(reason) = text_at(piece.reason)? {
+        // An empty one is none.
+        if let Some(reason) = text_at(piece.reason)?.filter(|reason| !reason.is_empty()) {
             self.has_ended = true;
             if reason == piece.full {
                 self.ending = Ending::Length;
