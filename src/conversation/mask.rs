@@ -1,5 +1,6 @@
 //! The marking of a template, its proof, and the masks that it makes.
 
+use std::collections::HashMap;
 use std::fmt;
 use std::ops::Range;
 
@@ -606,7 +607,7 @@ fn wrong_side(text: &str, at: usize, is_missing: bool) -> String {
     }
 }
 
-/// What tags enclose, in bytes.
+/// What tags enclose, in bytes: one range behind the other.
 pub(super) struct Covered(pub(super) Vec<Range<usize>>);
 
 impl Covered {
@@ -632,13 +633,19 @@ impl Covered {
     }
 
     fn holds(&self, range: &Range<usize>) -> bool {
-        let mut spans = self.0.iter();
-        spans.any(|span| span.start <= range.start && range.end <= span.end)
+        let span = self.first_behind(range.start);
+        span.is_some_and(|span| span.start <= range.start && range.end <= span.end)
     }
 
     fn touches(&self, range: &Range<usize>) -> bool {
-        let mut spans = self.0.iter();
-        spans.any(|span| span.start < range.end && range.start < span.end)
+        let span = self.first_behind(range.start);
+        span.is_some_and(|span| span.start < range.end)
+    }
+
+    /// The first range that ends behind a place.
+    fn first_behind(&self, at: usize) -> Option<&Range<usize>> {
+        let first = self.0.partition_point(|span| span.end <= at);
+        self.0.get(first)
     }
 
     /// Where all that is covered begins, character by character, but for white space.
@@ -651,6 +658,32 @@ impl Covered {
         });
         places.collect()
     }
+}
+
+/// What the words of a conversation begin with that occur nowhere else.
+const STEM: &str = "zqx";
+
+/// What they end with: those of contents, thoughts and calls.
+const WORDS: [&str; 3] = ["content", "thought", "call"];
+
+/// A word that stands for a part of a message.
+fn word(index: usize, part: &str) -> String {
+    format!("{STEM}{index:05}{part}")
+}
+
+/// Where each such word first stands in a text.
+fn places_of_words(text: &str) -> HashMap<&str, usize> {
+    let mut places = HashMap::new();
+    for (at, _) in text.match_indices(STEM) {
+        let rest = &text[at + STEM.len()..];
+        let number = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+        let mut parts = WORDS.iter();
+        if let Some(part) = parts.find(|part| rest[number..].starts_with(**part)) {
+            let end = at + STEM.len() + number + part.len();
+            places.entry(&text[at..end]).or_insert(at);
+        }
+    }
+    places
 }
 
 /// What of a conversation is not where it should be: all texts are words that occur nowhere else.
@@ -666,7 +699,7 @@ fn lacking(renderer: &Renderer<'_>, input: &RenderInput) -> Vec<Unmasked> {
         if let Some(object) = message.as_object_mut() {
             let content = object.get("content").and_then(Value::as_str);
             if content.is_some_and(|content| !content.trim().is_empty()) {
-                let word = format!("zqx{index:05}content");
+                let word = word(index, WORDS[0]);
                 object.insert("content", word.as_str());
                 words.push((index, is_assistant, Unmasked::ContentDropped(index), word));
             }
@@ -676,14 +709,14 @@ fn lacking(renderer: &Renderer<'_>, input: &RenderInput) -> Vec<Unmasked> {
                 .filter(|key| object.get(key).is_some_and(is_said));
             let thoughts: Vec<&str> = thoughts.copied().collect();
             if is_assistant && !thoughts.is_empty() {
-                let word = format!("zqx{index:05}thought");
+                let word = word(index, WORDS[1]);
                 for key in thoughts {
                     object.insert(key, word.as_str());
                 }
                 words.push((index, is_assistant, Unmasked::ThoughtDropped(index), word));
             }
             if let Some(Value::Array(calls)) = object.get_mut("tool_calls") {
-                let word = format!("zqx{index:05}call");
+                let word = word(index, WORDS[2]);
                 let given = calls.iter_mut().map(|call| give(call, &word));
                 let given = given.filter(|given| *given).count();
                 if given > 0 {
@@ -702,10 +735,11 @@ fn lacking(renderer: &Renderer<'_>, input: &RenderInput) -> Vec<Unmasked> {
         return Vec::new();
     };
     let covered = Covered::of(&rendering);
+    let places = places_of_words(&rendering.text);
     let found = words
         .into_iter()
         .filter_map(|(index, is_assistant, dropped, word)| {
-            let Some(at) = rendering.text.find(&word) else {
+            let Some(&at) = places.get(word.as_str()) else {
                 return is_assistant.then_some(dropped);
             };
             let range = at..at + word.len();
