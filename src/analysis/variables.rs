@@ -24,6 +24,9 @@ pub struct Switch {
     pub absent: String,
 }
 
+/// So many variables are tried. Templates have some ten; one that is written to have thousands has to end, too.
+const MAX_TRIED: usize = 256;
+
 /// What templates are always given, and what they have in Python.
 const GIVEN: &[&str] = &[
     "messages",
@@ -54,7 +57,7 @@ pub(crate) fn is_given(name: &str) -> bool {
     GIVEN.contains(&name) || name.starts_with("__")
 }
 
-/// The variables that a template reads, in alphabetical order, each tried both ways.
+/// The variables that a template reads, in alphabetical order, each tried both ways, if they are not too many.
 ///
 /// `names` says of each name whether the template also sets it. Such a name is taken for one of
 /// its own, unless giving it from outside changes something.
@@ -66,8 +69,10 @@ pub(super) fn find(prober: &Prober<'_>, names: &[(String, bool)]) -> Vec<Variabl
         return Vec::new();
     }
     let word = prober.word("asked");
-    let variables = names.into_iter().filter_map(|(name, is_set)| {
-        let switch = switch(prober, name, &word);
+    let variables = names.into_iter().enumerate();
+    let variables = variables.filter_map(|(at, (name, is_set))| {
+        let switch = (at < MAX_TRIED).then(|| switch(prober, name, &word));
+        let switch = switch.flatten();
         let name = name.clone();
         // `{% set thinking = thinking | default(true) %}` sets it and reads it: giving it tells.
         (!is_set || switch.is_some()).then_some(Variable { name, switch })

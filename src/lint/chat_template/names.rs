@@ -184,9 +184,16 @@ fn nearly(name: &str, known: &[String]) -> Option<String> {
 /// Conversations in which variables may do something.
 const SHAPES: [&str; 8] = ["u", "su", "ut", "utu", "uru", "uqo", "ucot", "uqoru"];
 
+/// So many variables are tried, each in many conversations beside all the others. Templates have some ten.
+const MAX_VARIABLES: usize = 64;
+
 /// Variables that change nothing, whatever they are.
 pub(super) fn without_effect(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
-    for name in stage.variables().collect::<Vec<String>>() {
+    for name in stage
+        .variables()
+        .take(MAX_VARIABLES)
+        .collect::<Vec<String>>()
+    {
         let names = [name.as_str()];
         let readers: Vec<&Statement> = stage.readers(&names).collect();
         let mut talks: Vec<Talk> = SHAPES.iter().map(|shape| stage.talk(shape)).collect();
