@@ -214,6 +214,13 @@ fn what_can_not_be_surveyed_at_all_is_an_error() {
             .error("survey no-such-thing")
             .starts_with("no-such-thing: ")
     );
+    // What can't be read is a row of a survey; compared with another, there is nothing else to say of it.
+    place.write("broken.json", "{");
+    assert!(
+        place
+            .error("watch models broken.json")
+            .starts_with("broken.json:1:2: this is not JSON")
+    );
     place.write("list.txt", "models/calls.jinja\n");
     assert!(
         place

@@ -167,8 +167,9 @@ impl Report {
                 .sum();
             count(sources, kind.title());
         }
+        let plural = if self.before == 1 { "" } else { "s" };
         format!(
-            "{} sources before, {} now: {}",
+            "{} source{plural} before, {} now: {}",
             self.before,
             self.now,
             parts.join(", ")

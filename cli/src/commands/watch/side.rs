@@ -98,7 +98,17 @@ impl Side {
             }
         })?;
         side.store = BufReader::new(Box::new(Cursor::new(kept.into_bytes())));
-        Ok(side)
+        // Of a folder, what can't be read is a part. Here it is all there is.
+        match side.rows.as_slice() {
+            [
+                Known {
+                    error: Some(error),
+                    input: None,
+                    ..
+                },
+            ] if folder.is_none() => Err(Failure::Input(error.clone())),
+            _ => Ok(side),
+        }
     }
 
     fn over(name: &str, store: Box<dyn Store>) -> Side {
