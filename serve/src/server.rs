@@ -76,7 +76,7 @@ pub(crate) struct Shared {
 }
 
 /// Serves until the process is told to end, by Ctrl-C or `SIGTERM`: what has begun is answered then, as far as there is time. `started`
-/// is called with the address when requests are taken.
+/// is called with the address when requests are taken. The process may have as many files open then as the system lets it.
 ///
 /// # Errors
 ///
