@@ -172,3 +172,38 @@ impl Form {
         message
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_model_says_in_a_row_is_one_message_and_results_have_the_names_of_their_calls() {
+        let mut conversation = Conversation::default();
+        conversation.say("user", "Rain?");
+        conversation.think("Hm");
+        conversation.think("m.");
+        conversation.answer("I ");
+        conversation.answer("look.");
+        conversation.call("a", "look", arguments("{}"));
+        conversation.call("b", "ask", arguments("{}"));
+        assert!(conversation.is_answered());
+        conversation.result("b", "no");
+        conversation.result("c", "?");
+        assert!(!conversation.is_answered());
+        let shown: Vec<String> = conversation
+            .into_messages()
+            .iter()
+            .map(json::write)
+            .collect();
+        assert_eq!(
+            shown,
+            [
+                r#"{"role":"user","content":"Rain?"}"#,
+                r#"{"role":"assistant","content":"I look.","reasoning_content":"Hmm.","tool_calls":[{"id":"a","type":"function","function":{"name":"look","arguments":{}}},{"id":"b","type":"function","function":{"name":"ask","arguments":{}}}]}"#,
+                r#"{"role":"tool","tool_call_id":"b","content":"no","name":"ask"}"#,
+                r#"{"role":"tool","tool_call_id":"c","content":"?"}"#,
+            ]
+        );
+    }
+}

@@ -663,8 +663,10 @@ impl Covered {
 /// What the words of a conversation begin with that occur nowhere else.
 const STEM: &str = "zqx";
 
-/// What they end with: those of contents, thoughts and calls.
-const WORDS: [&str; 3] = ["content", "thought", "call"];
+/// What they end with.
+const CONTENT: &str = "content";
+const THOUGHT: &str = "thought";
+const CALL: &str = "call";
 
 /// A word that stands for a part of a message.
 fn word(index: usize, part: &str) -> String {
@@ -677,8 +679,8 @@ fn places_of_words(text: &str) -> HashMap<&str, usize> {
     for (at, _) in text.match_indices(STEM) {
         let rest = &text[at + STEM.len()..];
         let number = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
-        let mut parts = WORDS.iter();
-        if let Some(part) = parts.find(|part| rest[number..].starts_with(**part)) {
+        let mut parts = [CONTENT, THOUGHT, CALL].into_iter();
+        if let Some(part) = parts.find(|part| rest[number..].starts_with(part)) {
             let end = at + STEM.len() + number + part.len();
             places.entry(&text[at..end]).or_insert(at);
         }
@@ -699,7 +701,7 @@ fn lacking(renderer: &Renderer<'_>, input: &RenderInput) -> Vec<Unmasked> {
         if let Some(object) = message.as_object_mut() {
             let content = object.get("content").and_then(Value::as_str);
             if content.is_some_and(|content| !content.trim().is_empty()) {
-                let word = word(index, WORDS[0]);
+                let word = word(index, CONTENT);
                 object.insert("content", word.as_str());
                 words.push((index, is_assistant, Unmasked::ContentDropped(index), word));
             }
@@ -709,14 +711,14 @@ fn lacking(renderer: &Renderer<'_>, input: &RenderInput) -> Vec<Unmasked> {
                 .filter(|key| object.get(key).is_some_and(is_said));
             let thoughts: Vec<&str> = thoughts.copied().collect();
             if is_assistant && !thoughts.is_empty() {
-                let word = word(index, WORDS[1]);
+                let word = word(index, THOUGHT);
                 for key in thoughts {
                     object.insert(key, word.as_str());
                 }
                 words.push((index, is_assistant, Unmasked::ThoughtDropped(index), word));
             }
             if let Some(Value::Array(calls)) = object.get_mut("tool_calls") {
-                let word = word(index, WORDS[2]);
+                let word = word(index, CALL);
                 let given = calls.iter_mut().map(|call| give(call, &word));
                 let given = given.filter(|given| *given).count();
                 if given > 0 {
@@ -800,4 +802,42 @@ fn give(call: &mut Value, word: &str) -> bool {
         _ => given,
     };
     true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_found_where_they_first_stand() {
+        let text = "zqx<t>zqx00010thought</t>zqx00010contentEND zqx00010content zqx100000call";
+        let places = places_of_words(text);
+        assert_eq!(places.len(), 3);
+        for (index, part) in [(10, THOUGHT), (10, CONTENT), (100_000, CALL)] {
+            let word = word(index, part);
+            assert_eq!(
+                places.get(word.as_str()).copied(),
+                text.find(&word),
+                "{word}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_tags_enclose_is_found_by_its_place() {
+        let covered = Covered(vec![2..4, 6..6, 8..12]);
+        for (range, holds, touches) in [
+            (0..2, false, false),
+            (2..4, true, true),
+            (3..5, false, true),
+            (4..8, false, true),
+            (7..8, false, false),
+            (9..11, true, true),
+            (11..13, false, true),
+            (12..14, false, false),
+        ] {
+            let found = (covered.holds(&range), covered.touches(&range));
+            assert_eq!(found, (holds, touches), "{range:?}");
+        }
+    }
 }
