@@ -56,7 +56,8 @@ impl Drafter<'_> {
         between
     }
 
-    /// What may stand before a text that is dropped: what closes calls and thoughts, and headers, if the draft drops these.
+    /// What may stand before a text that is dropped: what closes calls and thoughts, headers, if the draft drops these, and other texts
+    /// that are dropped.
     fn before_dropped(&self, dropped: &[&str]) -> Vec<String> {
         let calls = self.calls.into_iter().flat_map(|calls| {
             let first = markers::split_close(&calls.close).0;
@@ -71,7 +72,9 @@ impl Drafter<'_> {
         let headers = turn.headers.iter().map(|header| header.trim());
         let headers =
             headers.filter(|header| !turn.before_seams.is_empty() || dropped.contains(header));
-        let all = calls.chain(thoughts).chain(headers);
+        // Other texts may be dropped there, as `<mode>tools` is.
+        let others = self.choices.dropped().iter().map(String::as_str);
+        let all = calls.chain(thoughts).chain(headers).chain(others);
         let all = all.map(|text| text.trim().to_owned());
         // A common sign stands in answers as well, and then what follows it is said.
         let mut all: Vec<String> = all.filter(|text| unlikely_in_prose(text)).collect();
