@@ -110,7 +110,7 @@ pub(crate) fn analyze<'t>(
         shape
     });
     let (mut content, after_content) =
-        content::find(&prober, &headers, &turns, reasoning.as_ref(), &observed);
+        content::find(&mut prober, &headers, &turns, reasoning.as_ref(), &observed);
     let is_unseen = reasoning
         .as_ref()
         .is_some_and(|shape| shape.certainty != Certainty::Seen);

@@ -7,7 +7,7 @@ use super::sample_turns::SampleTurns;
 use super::turn_headers::TurnHeaders;
 use super::turn_prober::{PrecedingMessages, ThinkingMode, TurnProber};
 use crate::markers::lexicon::unmarked;
-use crate::markers::{self, closing_marker, common_suffix, shared_end};
+use crate::markers::{self, closing_marker, common_suffix, same_start, shared_end};
 
 /// How many quoted texts of a template are looked at, and how many pairs of them tried, for markers that past turns lose.
 // Each pair takes a rendering or two.
@@ -48,13 +48,22 @@ impl ContentShape {
 /// Looks at what stands around the content of a turn. Also gives what follows it in a turn that
 /// comes last.
 pub(super) fn find(
-    prober: &TurnProber<'_>,
+    prober: &mut TurnProber<'_>,
     headers: &TurnHeaders,
     turns: &SampleTurns,
     reasoning: Option<&ReasoningShape>,
     observed: &ObservedReasoning,
 ) -> (ContentShape, String) {
-    let (before, after) = surroundings(prober, headers, turns, reasoning);
+    let (mut before, after) = surroundings(prober, headers, turns, reasoning);
+    if turns.call.is_some() {
+        let others =
+            |prober: &TurnProber<'_>| surroundings(prober, headers, turns, reasoning).0;
+        let without_tools = prober.offering(&[], others);
+        before = before.map(|before| match &without_tools {
+            Some(other) => shared(&before, other).to_owned(),
+            None => before,
+        });
+    }
     let open = before.map(|text| text.trim_start().to_owned());
     // A line break before each text opens nothing that a reader could look for.
     let open = open.filter(|text| !text.trim().is_empty());
@@ -173,6 +182,16 @@ fn surroundings(
     (before, after)
 }
 
+/// What two texts before the content of turns have in common: `<say>` of `<say>` and `<say>Bot: `, which is written where tools are
+/// offered, or of `<mode><say>`.
+fn shared<'t>(one: &'t str, other: &str) -> &'t str {
+    let (start, end) = (same_start(one, other), shared_end(one, other));
+    match one == other || end.len() >= start {
+        true => end,
+        false => one[..markers::boundary(one, start)].trim_end(),
+    }
+}
+
 /// The markers between reasoning and content, and those behind content that stand there only
 /// beside reasoning. `close` is what closes reasoning, `open` and `after` stand around any content.
 fn markers_beside_reasoning(
@@ -185,9 +204,9 @@ fn markers_beside_reasoning(
         .after
         .split_once(close)
         .map_or("", |(_, between)| between);
-    let between = between
-        .strip_suffix(open.unwrap_or_default())
-        .unwrap_or(between);
+    // Words may stand between what opens the text and the text itself.
+    let open_at = open.and_then(|open| between.rfind(open.trim_end()));
+    let between = &between[..open_at.unwrap_or(between.len())];
     // What stands behind a text without a thought ends the text or the turn, and is known.
     let end = &context.end[..context.end.len() - common_suffix(&context.end, after)];
     let units = [between, end]

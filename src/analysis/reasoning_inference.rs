@@ -66,9 +66,12 @@ pub(super) fn infer(
         if let Some(close) = texts.find(|text| cuts_off(prober, text)) {
             return Some(ReasoningMarkers::both(open, close));
         }
-        // Most tokens in bars that a prompt ends with open no thought: what closes one is made up only where the name
-        // leaves no doubt.
-        let is_token = |marker: &String| marker.contains(['|', '｜']);
+        // Most tokens in bars or in capitals that a prompt ends with open no thought, as `<|say|>` and `[SEP]`: what closes one is made
+        // up only where the name leaves no doubt.
+        let is_token = |marker: &String| {
+            let is_small = |c: char| c.is_lowercase();
+            marker.contains(['|', '｜']) || marker.starts_with('[') && !marker.contains(is_small)
+        };
         let marker = marker.filter(|marker| !is_token(marker) || thinks(marker))?;
         let close = mirrored(&marker)?;
         return Some(ReasoningMarkers::both(marker, close));
@@ -302,6 +305,7 @@ mod tests {
             // What closes it is made up, but not for a token whose name does not say that it thinks.
             ("{{ m.content }}".to_owned(), "<mull>", "<mull> </mull>"),
             ("{{ m.content }}".to_owned(), "<|mull|>", ""),
+            ("{{ m.content }}".to_owned(), "[SEP]", ""),
             (
                 "{{ m.content }}".to_owned(),
                 "<|think|>",

@@ -155,10 +155,39 @@ impl<'t> Sampling<'t> {
         };
         let tools = self.tools.clone();
         for conversation in conversations() {
-            let sampler = self.sampler(&conversation, &tools, findings);
-            sampler.add_to(&mut samples);
+            let before = samples.all.len();
+            self.sampler(&conversation, &tools, findings)
+                .add_to(&mut samples);
+            if conversation.turn.reasoning.is_some() && !conversation.has_tools {
+                let loses_thought = |sample: &Sample| sample.written.reasoning.is_none();
+                if samples.all[before..].iter().all(loses_thought) {
+                    samples
+                        .all
+                        .extend(self.thoughts_with_tools(conversation, findings));
+                }
+            }
         }
         samples
+    }
+
+    /// The samples of a thought that some chat templates write only where they are given tools.
+    fn thoughts_with_tools(
+        &mut self,
+        mut conversation: Conversation,
+        findings: &Findings,
+    ) -> Vec<Sample> {
+        let mut samples = Samples {
+            all: Vec::new(),
+            tools: self.tools.clone(),
+            refused: Vec::new(),
+            stem: String::new(),
+        };
+        conversation.has_tools = true;
+        conversation.name += ", with tools at hand";
+        self.sampler(&conversation, &samples.tools.clone(), findings)
+            .add_to(&mut samples);
+        samples.all.retain(|sample| sample.lost().is_empty());
+        samples.all
     }
 
     /// Renders samples with thoughts that are opened and closed as they are where variables have other values.

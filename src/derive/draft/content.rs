@@ -73,7 +73,7 @@ impl Drafter<'_> {
         unclosed.collect()
     }
 
-    /// The expression for words that open a text: at the turn's start, or behind reasoning, or behind other such words.
+    /// The expression for words that open a text: at the turn's start, behind reasoning, behind what opens texts, or behind other such words.
     fn dropped_words(&self, words: &str) -> String {
         let shape = self.findings.reasoning.as_ref();
         let close = shape.and_then(|shape| shape.close.as_deref());
@@ -83,8 +83,11 @@ impl Drafter<'_> {
         let others = self.choices.dropped().iter().map(String::as_str);
         let others = others.filter(|text| !is_never_prose(text));
         let mut places = self.turn_starts();
+        let open = self.findings.content.open.as_deref().map(str::trim);
+        let open = open.filter(|open| markers::is_marker(open));
         let behind = close
             .into_iter()
+            .chain(open)
             .chain(others.filter(|other| *other != words));
         places.extend(behind.map(|text| format!("(?<={}\\s*)", exact(text))));
         format!("{}\\s*{}\\s*", any_of(&places), exact(words))
