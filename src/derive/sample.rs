@@ -13,7 +13,7 @@ use crate::remedy::Remedy;
 use crate::response::Tools;
 use crate::value::{Value, object};
 
-use super::conversations::{Conversation, THOUGHT, conversations, tools};
+use super::conversations::{ANSWER, Conversation, THOUGHT, conversations, tools};
 use super::surroundings::Surroundings;
 
 /// A text as a model would write it, and the message that it means.
@@ -366,7 +366,7 @@ impl Sampler<'_, '_> {
         let start = turn.start.min(shared);
         let seam = start + markers::boundary(&full[start..], shared - start);
         let seam = start + self.not_amid_reasoning_marker(&prompt[start..], seam - start);
-        Ok(self.sample_at_seam(prompt, full, seam))
+        Ok(self.sample_at_seam(prompt, full, seam, mode))
     }
 
     /// The sample of a turn behind a tool's answer that a conversation begins otherwise than its prompt does, with the turn's header in
@@ -419,7 +419,13 @@ impl Sampler<'_, '_> {
 
     /// The sample of a turn that goes another way than its prompt from a place on. The prompt may open
     /// reasoning behind it, or close it.
-    fn sample_at_seam(&self, prompt: &str, full: &str, seam: usize) -> Sample {
+    fn sample_at_seam(
+        &self,
+        prompt: &str,
+        full: &str,
+        seam: usize,
+        mode: ThinkingMode,
+    ) -> Sample {
         let rest = &prompt[seam..];
         let (open, close) = match &self.findings.reasoning {
             Some(shape) => (
@@ -455,9 +461,27 @@ impl Sampler<'_, '_> {
             // A turn that a conversation begins in no way at all follows what begins one in the prompt.
             let headers = &mut self.findings.turn.headers.iter();
             let begins = headers.any(|header| rest.contains(header.trim()));
-            let prefix = if begins { prompt } else { &full[..seam] };
+            let mut about_thoughts = [open, close].into_iter().filter(|text| !text.is_empty());
+            let is_of_thought = about_thoughts.any(|text| rest.contains(text));
+            let prefix = match begins || !is_of_thought && self.is_left_out(prompt, mode) {
+                true => prompt,
+                false => &full[..seam],
+            };
             self.sample(prefix, &full[seam..], None)
         }
+    }
+
+    /// Whether conversations leave out with what a prompt ends, and have nothing in its place: `<bot>` comes before the answer, and
+    /// `<bot><sep>` ends the prompt.
+    fn is_left_out(&self, prompt: &str, mode: ThinkingMode) -> bool {
+        let preceding = self.conversation.preceding;
+        let answer = AssistantTurn::content(ANSWER);
+        let Ok(turn) = self.prober.turn(preceding, &answer, mode) else {
+            return false;
+        };
+        let shared = markers::same_start(prompt, turn.text());
+        let rest = turn.text()[shared..].trim_start();
+        shared >= turn.start && rest.starts_with(ANSWER)
     }
 
     /// What follows the marker of a text that opens a thought where a variable has another value.
