@@ -5,6 +5,7 @@ use std::fmt;
 use crate::remedy::Remedy;
 
 use super::advice::how_to_give;
+use super::content::ContentShape;
 use super::sample_turns::SampleTurns;
 use super::turn;
 use super::turn_headers::TurnHeaders;
@@ -57,7 +58,7 @@ pub(super) fn find(
     prober: &mut TurnProber<'_>,
     names: &[String],
     turns: &SampleTurns,
-    content_close: &[String],
+    content: &ContentShape,
 ) -> Vec<MissingToken> {
     let mut missing: Vec<MissingToken> = Vec::new();
     for name in names {
@@ -65,7 +66,7 @@ pub(super) fn find(
         if !name.ends_with("_token") || prober.knows(name) {
             continue;
         }
-        let written = |prober: &TurnProber<'_>| written(prober, turns, content_close);
+        let written = |prober: &TurnProber<'_>| written(prober, turns, content);
         let without = written(prober);
         // In brackets, so that it counts as a marker where it ends a turn.
         let token = format!("<|{}|>", prober.word("token"));
@@ -83,7 +84,7 @@ pub(super) fn find(
 fn written(
     prober: &TurnProber<'_>,
     turns: &SampleTurns,
-    content_close: &[String],
+    content: &ContentShape,
 ) -> Vec<Option<String>> {
     let mut texts = Vec::new();
     for turn in turns.all() {
@@ -97,7 +98,8 @@ fn written(
         &TurnHeaders::default(),
         &turns.plain,
         &turns.word,
-        content_close,
+        content,
+        turns.call.is_some(),
     );
     // A token behind the turn may be cut off with the next message; as an end of turns it shows.
     texts.push(Some(shape.ends.concat()));

@@ -4,6 +4,7 @@ use crate::chat_template::RenderError;
 use crate::format::after_headers;
 
 use super::assistant_turn::AssistantTurn;
+use super::content::ContentShape;
 use super::turn_headers::TurnHeaders;
 use super::turn_prober::{PrecedingMessages, RenderedTurn, ThinkingMode, TurnProber};
 use crate::markers::{self, dedup, is_slot, shared_start};
@@ -88,7 +89,8 @@ pub(super) fn find(
     headers: &TurnHeaders,
     assistant: &AssistantTurn,
     word: &str,
-    content_close: &[String],
+    content: &ContentShape,
+    has_calls: bool,
 ) -> TurnShape {
     let (seams, before_seams) = (
         headers.markers_before_space(),
@@ -104,10 +106,13 @@ pub(super) fn find(
     // `<end>\n` behind both ends the turn; `<user>` behind the past one is the next message.
     let last = after(prober.turn(preceding, assistant, mode));
     let past = after(prober.past_turn(preceding, assistant, mode));
-    // What closes the content comes before what ends the turn, if anything else ends it.
-    let close = content_close.iter().find(|close| {
+    // What closes the content comes before what ends the turn, if anything else ends it. `</say>` closes what `<say>` has opened in any
+    // case, unless calls may stand between the two.
+    let open = content.open.as_deref().map(str::trim).unwrap_or_default();
+    let close = content.close.iter().find(|close| {
         let rest = last.trim_start().strip_prefix(close.as_str());
-        rest.is_some_and(|rest| !rest.trim().is_empty())
+        let is_pair = !has_calls && markers::is_pair(open, close);
+        rest.is_some_and(|rest| is_pair || !rest.trim().is_empty())
     });
     let beyond = |text: String| {
         let rest = close.and_then(|close| text.trim_start().strip_prefix(close.as_str()));
