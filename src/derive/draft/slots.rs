@@ -228,9 +228,10 @@ impl Drafter<'_> {
                 }
                 char_between(before, &after)
             }
-            // Where nothing but its name tells a call, `["a"], "b": {…}` in JSON is none.
+            // Where nothing but its name tells a call, `["a"], "b": {…}` in JSON is none, nor is the fence before `{…}`.
             (true, Some(calls), _) if !opens_unambiguously(calls) => {
-                char_between(before, &["{", "<", "\"", "'", "(", ")", "]", "}", ","])
+                let after = ["{", "<", "\"", "'", "(", ")", "]", "}", ",", "`"];
+                char_between(before, &after)
             }
             // Of what follows a name nothing is known here: a brace or a tag most likely begins the arguments.
             (true, ..) => char_between(before, &["{", "<"]),
