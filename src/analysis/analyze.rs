@@ -124,7 +124,7 @@ pub(crate) fn analyze<'t>(
     {
         content.beside_reasoning = content::cut_around(&prober, &template.jinja, reasoning);
     }
-    let missing_tokens = missing_tokens::find(&mut prober, &names, &turns, &content);
+    let missing_tokens = missing_tokens::find(&mut prober, &names, &turns, &content.close);
     let surroundings = CallSurroundings {
         headers: &headers,
         // What closes texts may close calls as well, and then it ends no turn.
@@ -136,13 +136,15 @@ pub(crate) fn analyze<'t>(
     let (found, not_understood) = found_calls(&mut prober, template, call, &surroundings, outputs);
     let (calls, before_calls) = found.map(|found| (found.shape, found.around_text)).unzip();
     content.before_calls = before_calls.unwrap_or_default();
+    // `</say>` closes what `<say>` has opened, and no turn; but calls may stand between the two.
+    let ends_no_turn = calls.is_none() && content.is_pair();
     let turn = turn::find(
         &prober,
         &headers,
         &turns.plain,
         &turns.word,
-        &content,
-        calls.is_some(),
+        &content.close,
+        ends_no_turn,
     );
     let closes = content.close.iter().chain(&turn.ends);
     let signs = closes.filter(|close| !markers::is_closed(&unmarked(close)));

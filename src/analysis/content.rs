@@ -34,6 +34,13 @@ impl ContentShape {
         [&self.beside_reasoning, &self.before_calls]
     }
 
+    /// Whether what closes it belongs to what opens it, as `</say>` does to `<say>`.
+    pub(super) fn is_pair(&self) -> bool {
+        let open = self.open.as_deref().map(str::trim).unwrap_or_default();
+        let mut closes = self.close.iter();
+        closes.any(|close| markers::is_pair(open, close))
+    }
+
     /// What follows upon the marker that closes the content, if another one ends the turn.
     pub(super) fn behind_close<'t>(&self, after: &'t str) -> &'t str {
         let closes = |close: &&String| after.trim_start().starts_with(close.as_str());
@@ -56,8 +63,7 @@ pub(super) fn find(
 ) -> (ContentShape, String) {
     let (mut before, after) = surroundings(prober, headers, turns, reasoning);
     if turns.call.is_some() {
-        let others =
-            |prober: &TurnProber<'_>| surroundings(prober, headers, turns, reasoning).0;
+        let others = |prober: &TurnProber<'_>| surroundings(prober, headers, turns, reasoning).0;
         let without_tools = prober.offering(&[], others);
         before = before.map(|before| match &without_tools {
             Some(other) => shared(&before, other).to_owned(),
@@ -339,6 +345,17 @@ mod tests {
                  {% for c in m.tool_calls %}<call>{{ c.function | tojson }}</call>{% endfor %}\
                  {% else %}<say>{{ m.content }}</say>{% endif %}",
                 "<say> </say>, before calls <note> </note>",
+            ),
+            // With tools, a name stands before it; or it stands between markers there alone.
+            (
+                "<say>{{ 'Bot: ' if tools }}{{ m.content }}</say>\
+                 {% for c in m.tool_calls or [] %}<call>{{ c.function | tojson }}</call>{% endfor %}",
+                "<say> </say>",
+            ),
+            (
+                "{{ '<say>' if tools }}{{ m.content }}\
+                 {% for c in m.tool_calls or [] %}<call>{{ c.function | tojson }}</call>{% endfor %}",
+                "bare",
             ),
             // `</note>` alone opens calls.
             (

@@ -5,7 +5,6 @@ use std::fmt;
 use crate::remedy::Remedy;
 
 use super::advice::how_to_give;
-use super::content::ContentShape;
 use super::sample_turns::SampleTurns;
 use super::turn;
 use super::turn_headers::TurnHeaders;
@@ -58,7 +57,7 @@ pub(super) fn find(
     prober: &mut TurnProber<'_>,
     names: &[String],
     turns: &SampleTurns,
-    content: &ContentShape,
+    content_close: &[String],
 ) -> Vec<MissingToken> {
     let mut missing: Vec<MissingToken> = Vec::new();
     for name in names {
@@ -66,7 +65,7 @@ pub(super) fn find(
         if !name.ends_with("_token") || prober.knows(name) {
             continue;
         }
-        let written = |prober: &TurnProber<'_>| written(prober, turns, content);
+        let written = |prober: &TurnProber<'_>| written(prober, turns, content_close);
         let without = written(prober);
         // In brackets, so that it counts as a marker where it ends a turn.
         let token = format!("<|{}|>", prober.word("token"));
@@ -84,7 +83,7 @@ pub(super) fn find(
 fn written(
     prober: &TurnProber<'_>,
     turns: &SampleTurns,
-    content: &ContentShape,
+    content_close: &[String],
 ) -> Vec<Option<String>> {
     let mut texts = Vec::new();
     for turn in turns.all() {
@@ -98,8 +97,8 @@ fn written(
         &TurnHeaders::default(),
         &turns.plain,
         &turns.word,
-        content,
-        turns.call.is_some(),
+        content_close,
+        false,
     );
     // A token behind the turn may be cut off with the next message; as an end of turns it shows.
     texts.push(Some(shape.ends.concat()));

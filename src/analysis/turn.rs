@@ -4,7 +4,6 @@ use crate::chat_template::RenderError;
 use crate::format::after_headers;
 
 use super::assistant_turn::AssistantTurn;
-use super::content::ContentShape;
 use super::turn_headers::TurnHeaders;
 use super::turn_prober::{PrecedingMessages, RenderedTurn, ThinkingMode, TurnProber};
 use crate::markers::{self, dedup, is_slot, shared_start};
@@ -83,14 +82,15 @@ impl TurnShape {
     }
 }
 
-/// How turns begin and end. The markers that end one are found from the turn that comes last and from one in the past.
+/// How turns begin and end. The markers that end one are found from the turn that comes last and from one in the past. What closes
+/// content may be none of them, even if nothing else stands behind a turn.
 pub(super) fn find(
     prober: &TurnProber<'_>,
     headers: &TurnHeaders,
     assistant: &AssistantTurn,
     word: &str,
-    content: &ContentShape,
-    has_calls: bool,
+    content_close: &[String],
+    ends_no_turn: bool,
 ) -> TurnShape {
     let (seams, before_seams) = (
         headers.markers_before_space(),
@@ -106,13 +106,10 @@ pub(super) fn find(
     // `<end>\n` behind both ends the turn; `<user>` behind the past one is the next message.
     let last = after(prober.turn(preceding, assistant, mode));
     let past = after(prober.past_turn(preceding, assistant, mode));
-    // What closes the content comes before what ends the turn, if anything else ends it. `</say>` closes what `<say>` has opened in any
-    // case, unless calls may stand between the two.
-    let open = content.open.as_deref().map(str::trim).unwrap_or_default();
-    let close = content.close.iter().find(|close| {
+    // What closes the content comes before what ends the turn, if anything else ends it.
+    let close = content_close.iter().find(|close| {
         let rest = last.trim_start().strip_prefix(close.as_str());
-        let is_pair = !has_calls && markers::is_pair(open, close);
-        rest.is_some_and(|rest| is_pair || !rest.trim().is_empty())
+        rest.is_some_and(|rest| ends_no_turn || !rest.trim().is_empty())
     });
     let beyond = |text: String| {
         let rest = close.and_then(|close| text.trim_start().strip_prefix(close.as_str()));
@@ -345,6 +342,24 @@ mod tests {
             ("<over><|at|>", None),
         ] {
             assert_eq!(start_of_words(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_closes_a_text_ends_no_turn_unless_calls_may_stand_within() {
+        let call = "{% for c in m.tool_calls %}<do>{{ c.function | tojson }}</do>{% endfor %}";
+        for (turn, expected) in [
+            ("<say>{{ m.content }}</say>".to_owned(), "<|ask|>"),
+            ("{{ m.content }}</say>".to_owned(), "</say>"),
+            (format!("<say>{{{{ m.content }}}}{call}</say>"), "</say>"),
+        ] {
+            let jinja = format!(
+                "{{% for m in messages %}}{{% if m.role == 'assistant' %}}<|bot|>{turn}\
+                 {{% else %}}<|ask|>{{{{ m.content }}}}{{% endif %}}{{% endfor %}}\
+                 {{% if add_generation_prompt %}}<|bot|>{{% endif %}}"
+            );
+            let shape = found(&ChatTemplate::from_jinja(jinja)).turn;
+            assert_eq!(shape.ends.join(" "), expected, "{turn}");
         }
     }
 

@@ -419,13 +419,7 @@ impl Sampler<'_, '_> {
 
     /// The sample of a turn that goes another way than its prompt from a place on. The prompt may open
     /// reasoning behind it, or close it.
-    fn sample_at_seam(
-        &self,
-        prompt: &str,
-        full: &str,
-        seam: usize,
-        mode: ThinkingMode,
-    ) -> Sample {
+    fn sample_at_seam(&self, prompt: &str, full: &str, seam: usize, mode: ThinkingMode) -> Sample {
         let rest = &prompt[seam..];
         let (open, close) = match &self.findings.reasoning {
             Some(shape) => (

@@ -11,6 +11,8 @@ use super::drafter::Drafter;
 
 /// The place where a turn starts.
 const START: &str = "\\A\\s*";
+/// The start of a line.
+const LINE_START: &str = "(?:\\A|(?<=\\n))\\s*";
 
 impl Drafter<'_> {
     /// What closes content in a draft and stands between other fields, there and nowhere else.
@@ -108,6 +110,10 @@ impl Drafter<'_> {
             true => self.places_of_opener(&others),
             false => others.into_iter().chain([START.to_owned()]).collect(),
         };
+        // Words are said within a line as well.
+        if markers::reads_like_prose(text) {
+            places.push(LINE_START.to_owned());
+        }
         // Without what opens it, `Put </say> behind it.` is an answer.
         let closed = beside
             .iter()
@@ -240,6 +246,20 @@ mod tests {
                 // Nothing is called here.
                 (r"<calls>\s*</calls>\s*", true),
                 (r"(?:(?<=</call>\s*)|<calls>\s*)</calls>\s*", true),
+            ],
+        );
+    }
+
+    #[test]
+    fn words_are_dropped_where_a_line_begins() {
+        let mut findings = invented::findings(["Mull:", ""], [""; 2], [""; 4]);
+        findings.content.beside_reasoning = vec!["Say at last:".to_owned(), "<say>".to_owned()];
+        assert_found(
+            &findings,
+            &["Say at last:", "<say>"],
+            &[
+                (r"(?:\A|(?<=\n))\s*Say\s*at\s*last:\s*", true),
+                (r"(?:\A|(?<=\n))\s*<say>\s*", false),
             ],
         );
     }

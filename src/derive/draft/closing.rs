@@ -529,7 +529,7 @@ mod tests {
             // So it does behind JSON, and the name of the next call, with its JSON.
             (
                 ["<calls>", "NAME\nARGUMENTS", "\n", "</calls>"],
-                r#"<end>\s*|(?<=[}\]])\s*</calls>\s*|(?<=[}\])])(?=\s*\n\s*[^\s{<"'()\]},>]+\s*\{)|(?<=[}\]])\s*(?=<calls>)"#
+                r#"<end>\s*|(?<=[}\]])\s*</calls>\s*|(?<=[}\])])(?=\s*\n\s*[^\s{<"'()\]},`>]+\s*\{)|(?<=[}\]])\s*(?=<calls>)"#
                     .to_owned(),
             ),
             // A sign behind the bracket of JSON needs nothing behind it.

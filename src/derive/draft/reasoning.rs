@@ -95,6 +95,15 @@ impl Drafter<'_> {
         Some(format!("\\A{}\\s*", ignoring_space(open)))
     }
 
+    /// Other ways of closing reasoning that nothing closes but words which open the next part: amid a line they may be said.
+    pub(super) fn closes_before_lines(&self) -> Vec<Delimiter> {
+        let openers = self.next_openers_after_reasoning();
+        let are_words = openers.iter().any(|opener| reads_like_prose(opener));
+        let any = any_of(openers.iter().map(|opener| ignoring_space(opener)));
+        let ahead = are_words.then(|| Delimiter::Expression(format!("\\n\\s*(?={any})")));
+        ahead.into_iter().collect()
+    }
+
     /// What closes reasoning where what closes it has been left out: the end of the turn, and what opens the next part.
     pub(super) fn other_closes_of_thinking(&self) -> Vec<Delimiter> {
         let ends = self.turn_ends().into_iter().map(Delimiter::IgnoringSpace);
@@ -293,6 +302,19 @@ mod tests {
             shape.opened_by_prompt = opened_by_prompt;
             let found = asked(&findings, &[], |drafter| drafter.begun_thought());
             assert_eq!(found.as_deref(), expected, "{open:?}");
+        }
+    }
+
+    #[test]
+    fn words_that_open_the_next_part_close_a_thought_where_a_line_begins() {
+        for (call, expected) in [
+            ("Task: NAME\nWith: ARGUMENTS", vec![r"\n\s*(?=Task:)"]),
+            ("<call>NAMEARGUMENTS</call>", vec![]),
+        ] {
+            let findings = invented::findings(["Mull:", ""], [""; 2], ["", call, "", ""]);
+            let found = asked(&findings, &[], |drafter| drafter.closes_before_lines());
+            let found: Vec<String> = found.iter().map(Delimiter::expression).collect();
+            assert_eq!(found, expected, "{call}");
         }
     }
 

@@ -337,7 +337,7 @@ mod tests {
             (
                 ["<calls>", "NAME\nARGUMENTS", "\n", "</calls>"],
                 &[],
-                r#"(?P<name>[^\s{<"'()\]},>]+)\s*"#,
+                r#"(?P<name>[^\s{<"'()\]},`>]+)\s*"#,
             ),
             // Without its blank, `<calls>` would be a call named `s`.
             (
