@@ -165,6 +165,8 @@ pub(crate) fn analyze<'t>(
     let known = marked.markers();
     // Where a tool's answer begins with `[[do]]` as calls do, a turn that calls would end at once.
     marked.turn.answer_marker = answer_marker.filter(|marker| !known.contains(marker));
+    let within = turn::answer_within_turn(&prober, &turns.plain, &marked.turn.headers);
+    marked.turn.before_seams.extend(within);
     // Last, since it takes the most renderings.
     marked.turn.varied_headers =
         header_variants::find(&mut prober, &marked.turn.headers, &template.jinja, &names);

@@ -18,7 +18,8 @@ pub struct TurnShape {
     /// The same with [slots](crate::markers::is_slot) where they vary, if one does: with a variable, the time, or from turn to turn.
     pub(crate) varied_headers: Vec<String>,
     /// The last markers before a message behind which a conversation goes on with other white space than a prompt does: a
-    /// model that is given a conversation up to there writes the header itself.
+    /// model that is given a conversation up to there writes the header itself. Also what stands before a tool's answer, if the turn
+    /// goes on behind that without a header.
     pub before_seams: Vec<String>,
     /// The markers that end a turn.
     pub ends: Vec<String>,
@@ -170,6 +171,32 @@ pub(super) fn find(
         next_header,
         answer_marker: None,
     }
+}
+
+/// What stands before a tool's answer, if the turn that has called goes on behind that: `Found: …⏎` has no header behind it, and
+/// questions have.
+pub(super) fn answer_within_turn(
+    prober: &TurnProber<'_>,
+    assistant: &AssistantTurn,
+    headers: &[String],
+) -> Option<String> {
+    let (answer, question) = (PrecedingMessages::AfterTool, PrecedingMessages::Question);
+    let mode = ThinkingMode::Unset;
+    let is_blank = |preceding| {
+        let prompt = prober.prompt(preceding, mode).ok();
+        prompt.map(|prompt| prompt.tail().trim().is_empty())
+    };
+    if is_blank(answer)? == is_blank(question)? {
+        return None;
+    }
+    let turn = prober.turn(answer, assistant, mode).ok()?;
+    let mut headers = headers.iter().map(|header| header.trim());
+    if headers.any(|header| turn.tail().contains(header)) {
+        return None;
+    }
+    let before = prober.answered_call()?.header_of_answer;
+    let before = before.trim();
+    (!before.is_empty() && !prober.holds_words(before)).then(|| before.to_owned())
 }
 
 /// The markers of the last turn's end that a past one does not have, if what comes before a turn ends with them, too, prompt or
