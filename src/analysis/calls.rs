@@ -206,6 +206,8 @@ fn before_call(
         |shared: &&str| markers(shared).next().is_some() || stands_amid(shared) || is_line(shared);
     let shared = match shared {
         Some(shared) if is_known(&shared) => Some(shared),
+        // `{"calls": ` with and without a text before it: nothing else of the turn is in it, such as an empty thought.
+        Some(shared) if shared.trim() == alone.trim() => Some(shared),
         Some(shared) => key_at_end(shared),
         None => None,
     };
