@@ -9,7 +9,7 @@ use super::analyze::analyze;
 use super::assistant_turn::AssistantTurn;
 use super::call_probe::CallWords;
 use super::infer_format::infer_format;
-use super::input_form::InputForm;
+use super::input_form::{InputForm, OTHER_REASONING_KEYS};
 use super::passages::PassageFinder;
 use super::probe::{Setting, message, result};
 use super::turn_prober::TurnProber;
@@ -74,7 +74,7 @@ fn reasoning_key(prober: &TurnProber<'_>) -> &'static str {
         let text = prober.plain(&[message("user", &asked), answer]);
         text.is_some_and(|text| text.contains(&thought))
     };
-    let mut keys = REASONING_KEYS.into_iter();
+    let mut keys = REASONING_KEYS.into_iter().chain(OTHER_REASONING_KEYS);
     keys.find(is_read).unwrap_or(REASONING_KEYS[0])
 }
 

@@ -17,11 +17,17 @@ pub(crate) enum EmptyContent {
 /// How reasoning is given to a template.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ReasoningForm {
-    /// Beside the content, under all the names that templates read.
+    /// Beside the content, under all the names that most templates read.
     Field,
+    /// Beside the content, under another name.
+    Named(&'static str),
     /// As a part of the content, with its text under `thinking`.
     Part,
 }
+
+/// The other names under which templates read reasoning.
+pub(crate) const OTHER_REASONING_KEYS: [&str; 5] =
+    ["thought", "thoughts", "think", "rationale", "scratchpad"];
 
 /// The shape of the ids of calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,11 +75,20 @@ impl Default for InputForm {
 
 impl InputForm {
     /// The forms to be tried for a turn, the most common first. What the turn has no use for stays
-    /// as it is.
-    pub(crate) fn alternatives(self, turn: &AssistantTurn) -> Vec<InputForm> {
+    /// as it is. Reasoning may have some other names.
+    pub(crate) fn alternatives(
+        self,
+        turn: &AssistantTurn,
+        other_keys: &[&'static str],
+    ) -> Vec<InputForm> {
+        let named = other_keys.iter().map(|key| ReasoningForm::Named(key));
         let reasoning = match turn.reasoning {
             // A list of parts comes last: templates that know no parts print it as it is.
-            Some(_) => vec![ReasoningForm::Field, ReasoningForm::Part],
+            Some(_) => [ReasoningForm::Field]
+                .into_iter()
+                .chain(named)
+                .chain([ReasoningForm::Part])
+                .collect(),
             None => vec![self.reasoning],
         };
         let empty_content = match turn.content {
@@ -135,6 +150,7 @@ impl InputForm {
                 // The renderer adds the other names that templates read, as the transformers
                 // library does; this one is not among those that it adds.
                 ReasoningForm::Field => with(message, "reasoning", reasoning.as_str()),
+                ReasoningForm::Named(key) => with(message, key, reasoning.as_str()),
                 ReasoningForm::Part => {
                     let parts = content_parts(reasoning, turn.content.as_deref(), note);
                     with(message, "content", parts)
@@ -153,7 +169,11 @@ impl InputForm {
     pub(crate) fn message_for_reading(&self, turn: &AssistantTurn, reasoning_key: &str) -> Value {
         let mut message = self.message(turn, "");
         if let Value::Object(object) = &mut message {
-            if let Some(reasoning) = object.remove("reasoning") {
+            let own = match self.reasoning {
+                ReasoningForm::Named(key) => key,
+                ReasoningForm::Field | ReasoningForm::Part => "reasoning",
+            };
+            if let Some(reasoning) = object.remove(own) {
                 object.insert(reasoning_key, reasoning);
             }
             let parts = object.get_mut("content").and_then(Value::as_array_mut);
@@ -215,7 +235,7 @@ mod tests {
             ("c", 36),
             ("rc", 72),
         ] {
-            let forms = InputForm::default().alternatives(&turn(letters));
+            let forms = InputForm::default().alternatives(&turn(letters), &[]);
             assert_eq!(forms.len(), expected, "{letters}");
             // What is most common comes first.
             assert_eq!(forms[0], InputForm::default(), "{letters}");
@@ -233,6 +253,10 @@ mod tests {
             reasoning: ReasoningForm::Part,
             ..plain
         };
+        let named = InputForm {
+            reasoning: ReasoningForm::Named("thought"),
+            ..plain
+        };
         let as_text = InputForm {
             arguments_as_text: true,
             id_shape: IdShape::Named,
@@ -240,6 +264,11 @@ mod tests {
         };
         for (form, letters, expected) in [
             (plain, "", r#"{"role": "assistant", "content": ""}"#),
+            (
+                named,
+                "rt",
+                r#"{"role": "assistant", "content": "Yes.", "thought": "Hm."}"#,
+            ),
             (
                 with(EmptyContent::Null),
                 "",

@@ -13,11 +13,11 @@ use crate::value::Value;
 
 use super::assistant_turn::{AssistantTurn, ToolCall};
 use super::assumed::{self, AssumedVariable};
-use super::input_form::{EmptyContent, InputForm, ReasoningForm};
+use super::input_form::{EmptyContent, InputForm, OTHER_REASONING_KEYS, ReasoningForm};
 use super::probe::{Probe, Prober, Tools, message, result, tool, with};
 use super::variables;
 use crate::markers::lexicon::Lexicon;
-use crate::markers::{common_prefix, pieces};
+use crate::markers::{common_prefix, is_word, pieces};
 
 /// How long a turn may be to be worth looking at, in bytes: those of probes are a few words, and few templates write more than a kilobyte
 /// around them.
@@ -102,6 +102,8 @@ pub(crate) struct TurnProber<'t> {
     pub(super) input_form: InputForm,
     /// The variables that switch thinking.
     pub(super) switches: Vec<String>,
+    /// The unusual names under which the template may read reasoning.
+    other_reasoning_keys: Vec<&'static str>,
     tools: Tools,
     /// The variables that nobody gave, and what they were taken to be.
     pub(super) assumed: Vec<AssumedVariable>,
@@ -207,6 +209,7 @@ impl<'t> TurnProber<'t> {
             prober,
             input_form: InputForm::default(),
             switches,
+            other_reasoning_keys: named_in(&template.jinja),
             tools: Tools::default(),
             assumed,
             words,
@@ -322,7 +325,9 @@ impl<'t> TurnProber<'t> {
     ) -> Result<bool, RenderError> {
         let mut refusal = None;
         let mut rendered = false;
-        for form in self.input_form.alternatives(assistant) {
+        for form in self
+            .input_form
+            .alternatives(assistant, &self.other_reasoning_keys) {
             let former = std::mem::replace(&mut self.input_form, form);
             // With thinking off or unset, a template may leave out the thought that is looked for.
             match self.turn(preceding, assistant, ThinkingMode::On) {
@@ -517,8 +522,10 @@ impl<'t> TurnProber<'t> {
 
     /// Under which names the template reads reasoning, when it gets only one of them at a time.
     pub(crate) fn reasoning_keys(&self, assistant: &AssistantTurn, thought: &str) -> Vec<String> {
-        if self.input_form.reasoning == ReasoningForm::Part {
-            return vec!["content".to_owned()];
+        match self.input_form.reasoning {
+            ReasoningForm::Part => return vec!["content".to_owned()],
+            ReasoningForm::Named(key) => return vec![key.to_owned()],
+            ReasoningForm::Field => {}
         }
         let mut bare = assistant.clone();
         bare.reasoning = None;
@@ -638,6 +645,18 @@ impl<'t> TurnProber<'t> {
     pub(super) fn message(&self, assistant: &AssistantTurn) -> Value {
         self.input_form.message(assistant, &self.words.note)
     }
+}
+
+/// The unusual names of reasoning that stand in a template where messages are read: as `.thought`, or in quotes.
+fn named_in(jinja: &str) -> Vec<&'static str> {
+    let is_read = |key: &&str| {
+        let mut places = jinja.match_indices(key);
+        places.any(|(at, _)| {
+            let (before, behind) = (&jinja[..at], &jinja[at + key.len()..]);
+            before.ends_with(['.', '"', '\'']) && !behind.starts_with(is_word)
+        })
+    };
+    OTHER_REASONING_KEYS.into_iter().filter(is_read).collect()
 }
 
 #[cfg(test)]
@@ -794,6 +813,9 @@ mod tests {
             ),
             // A list of parts is printed as it is.
             ("{{ m.content }}", "none"),
+            ("{{ m.thought }}{{ m.content }}", "thought"),
+            ("{{ m['rationale'] }}{{ m.content }}", "rationale"),
+            ("{{ m.thoughts_of_others }}{{ m.content }}", "none"),
         ] {
             let found = asked(&template(assistant), |prober| {
                 let turn = AssistantTurn::content("zqa").with_reasoning("zqt");
@@ -802,6 +824,7 @@ mod tests {
                 match (found.expect("it renders"), prober.input_form.reasoning) {
                     (false, _) => "none",
                     (true, ReasoningForm::Field) => "field",
+                    (true, ReasoningForm::Named(key)) => key,
                     (true, ReasoningForm::Part) => "part",
                 }
             });
