@@ -327,7 +327,8 @@ impl<'t> TurnProber<'t> {
         let mut rendered = false;
         for form in self
             .input_form
-            .alternatives(assistant, &self.other_reasoning_keys) {
+            .alternatives(assistant, &self.other_reasoning_keys)
+        {
             let former = std::mem::replace(&mut self.input_form, form);
             // With thinking off or unset, a template may leave out the thought that is looked for.
             match self.turn(preceding, assistant, ThinkingMode::On) {

@@ -475,7 +475,8 @@ impl Sampler<'_, '_> {
         };
         let shared = markers::same_start(prompt, turn.text());
         let rest = turn.text()[shared..].trim_start();
-        shared >= turn.start && rest.starts_with(ANSWER)
+        let is_within = (turn.start..prompt.len()).contains(&shared);
+        is_within && rest.starts_with(ANSWER)
     }
 
     /// What follows the marker of a text that opens a thought where a variable has another value.

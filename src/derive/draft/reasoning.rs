@@ -31,11 +31,17 @@ impl Drafter<'_> {
             field.open = Delimiters::one(Delimiter::Expression(open));
         }
         if close.is_none() {
-            // In `Thought: … Action: …`, nothing ends the thought but what opens the next part.
-            let openers = self.next_openers_after_reasoning();
+            // In `Thought: … Action: …`, nothing ends the thought but what opens the next part. What opens a text is taken along: behind
+            // it, `<say>` may be spoken of.
+            let (of_text, openers): (Vec<String>, Vec<String>) = self
+                .next_openers_after_reasoning()
+                .into_iter()
+                .partition(|opener| self.opens_text(opener));
             let any = || any_of(openers.iter().map(|opener| ignoring_space(opener)));
             let ahead = (!openers.is_empty()).then(|| format!("(?={})", any()));
-            field.close = self.closers(&self.turn_ends(), ahead.into_iter().collect());
+            let mut closes = self.turn_ends();
+            closes.extend(of_text);
+            field.close = self.closers(&closes, ahead.into_iter().collect());
             return Some(field);
         }
         let closes: Vec<String> = shape.closes().into_iter().map(str::to_owned).collect();
@@ -145,6 +151,15 @@ impl Drafter<'_> {
         openers.extend(around.filter(opens).map(|text| text.trim().to_owned()));
         dedup(&mut openers);
         openers
+    }
+
+    /// Whether a marker opens texts, and no calls.
+    fn opens_text(&self, opener: &str) -> bool {
+        let mut opens = self.findings.content.open.iter();
+        let is_of_text = opens.any(|open| open.trim() == opener);
+        is_of_text
+            && !reads_like_prose(opener)
+            && !self.call_openers().iter().any(|one| one == opener)
     }
 
     /// The places before markers that are not only mentioned. Behind a blank, amid a line, or behind a quote they are:
