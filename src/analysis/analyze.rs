@@ -6,7 +6,7 @@ use super::call_probe::{CallProbe, probe_tools};
 use super::call_renderings::CallRenderings;
 use super::calls::{self, CallSurroundings, FoundCalls};
 use super::certainty::Certainty;
-use super::content;
+use super::content::{self, ContentShape};
 use super::evidence::{self, Evidence};
 use super::findings::Findings;
 use super::findings_value::{calls_value, reasoning_value};
@@ -111,6 +111,10 @@ pub(crate) fn analyze<'t>(
     });
     let (mut content, after_content) =
         content::find(&mut prober, &headers, &turns, reasoning.as_ref(), &observed);
+    let reasoning = reasoning.map(|mut shape| {
+        shape.open = shape.open.map(|open| behind_shared_words(&open, &content).to_owned());
+        shape
+    });
     let is_unseen = reasoning
         .as_ref()
         .is_some_and(|shape| shape.certainty != Certainty::Seen);
@@ -179,6 +183,16 @@ pub(crate) fn analyze<'t>(
         marked,
         lexicon,
     })
+}
+
+/// What opens reasoning, without words that stand before texts as well: those of `Day 4:\n<think>`, where `Day 4:\n` comes before each
+/// answer, open neither.
+fn behind_shared_words<'t>(open: &'t str, content: &ContentShape) -> &'t str {
+    let words = content.open.as_deref().unwrap_or_default();
+    let is_words = markers::markers(words).next().is_none();
+    let rest = open.strip_prefix(words).filter(|_| is_words);
+    let has_marker = |rest: &&str| markers::markers(rest).next().is_some();
+    rest.filter(has_marker).unwrap_or(open)
 }
 
 /// Whether a line break stands before a marker where it first is in a text.
