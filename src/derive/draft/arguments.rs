@@ -516,6 +516,10 @@ fn variants(texts: &[Row]) -> String {
 fn before_value(text: &str) -> String {
     let marker = text.trim_end();
     let space = &text[marker.len()..];
+    // Where nothing else stands between a key and its value, as in `most\t3`, it has to be there: `3` would be a key.
+    if marker.is_empty() {
+        return exact(space);
+    }
     // White space may stand between two tags, as in `</key><value>`.
     let marker = match markers::markers_or_whole(marker).as_slice() {
         [] | [_] => ignoring_space(marker),
