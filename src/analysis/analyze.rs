@@ -112,7 +112,9 @@ pub(crate) fn analyze<'t>(
     let (mut content, after_content) =
         content::find(&mut prober, &headers, &turns, reasoning.as_ref(), &observed);
     let reasoning = reasoning.map(|mut shape| {
-        shape.open = shape.open.map(|open| behind_shared_words(&open, &content).to_owned());
+        shape.open = shape
+            .open
+            .map(|open| behind_shared_words(&open, &content).to_owned());
         shape
     });
     let is_unseen = reasoning
@@ -285,6 +287,21 @@ mod tests {
                 (_, Some(why)) => format!("none: {why}"),
             };
             assert_eq!(found, expected, "{assistant}");
+        }
+    }
+
+    #[test]
+    fn words_before_every_answer_open_no_thought() {
+        let thought = "{% if m.reasoning_content %}<t>{{ m.reasoning_content }}</t>{% endif %}";
+        for (before, expected) in [
+            ("Day 4:\n", "<t>"),
+            // A marker may be what opens the thought.
+            ("<say>", "<say><t>"),
+            ("", "<t>"),
+        ] {
+            let assistant = format!("{before}{thought}{{{{ m.content }}}}");
+            let reasoning = found(&template(&assistant)).reasoning.expect("it thinks");
+            assert_eq!(reasoning.open.as_deref(), Some(expected), "{before:?}");
         }
     }
 

@@ -334,6 +334,19 @@ mod tests {
     }
 
     #[test]
+    fn what_opens_a_text_closes_the_thought_before_it() {
+        for (content, close) in [
+            ("<say>", r"(?:<end>|<say>)\s*|(?=<call>)"),
+            // Words may as well be said.
+            ("So I say:", r"<end>\s*|(?=(?:<call>|So\s*I\s*say:))"),
+        ] {
+            let findings = invented::findings(["<t>", ""], [content, "<end>"], CALLS);
+            let field = asked(&findings, &[], |drafter| drafter.thinking()).expect("it thinks");
+            assert_eq!(field.close.shown(), close, "{content}");
+        }
+    }
+
+    #[test]
     fn a_header_of_words_is_no_start_of_a_turn() {
         for (header, expected) in [
             ("\n<assistant>\n", vec![r"\A", "<assistant>"]),
