@@ -6,7 +6,7 @@ use super::call_probe::{CallProbe, probe_tools};
 use super::call_renderings::CallRenderings;
 use super::calls::{self, CallSurroundings, FoundCalls};
 use super::certainty::Certainty;
-use super::content::{self, ContentShape};
+use super::content;
 use super::evidence::{self, Evidence};
 use super::findings::Findings;
 use super::findings_value::{calls_value, reasoning_value};
@@ -111,12 +111,6 @@ pub(crate) fn analyze<'t>(
     });
     let (mut content, after_content) =
         content::find(&mut prober, &headers, &turns, reasoning.as_ref(), &observed);
-    let reasoning = reasoning.map(|mut shape| {
-        shape.open = shape
-            .open
-            .map(|open| behind_shared_words(&open, &content).to_owned());
-        shape
-    });
     let is_unseen = reasoning
         .as_ref()
         .is_some_and(|shape| shape.certainty != Certainty::Seen);
@@ -171,8 +165,8 @@ pub(crate) fn analyze<'t>(
     let known = marked.markers();
     // Where a tool's answer begins with `[[do]]` as calls do, a turn that calls would end at once.
     marked.turn.answer_marker = answer_marker.filter(|marker| !known.contains(marker));
-    let within = turn::answer_within_turn(&prober, &turns.plain, &marked.turn.headers);
-    marked.turn.before_seams.extend(within);
+    marked.turn.answer_within =
+        turn::answer_within_turn(&prober, &turns.plain, &marked.turn.headers);
     // Last, since it takes the most renderings.
     marked.turn.varied_headers =
         header_variants::find(&mut prober, &marked.turn.headers, &template.jinja, &names);
@@ -185,16 +179,6 @@ pub(crate) fn analyze<'t>(
         marked,
         lexicon,
     })
-}
-
-/// What opens reasoning, without words that stand before texts as well: those of `Day 4:\n<think>`, where `Day 4:\n` comes before each
-/// answer, open neither.
-fn behind_shared_words<'t>(open: &'t str, content: &ContentShape) -> &'t str {
-    let words = content.open.as_deref().unwrap_or_default();
-    let is_words = markers::markers(words).next().is_none();
-    let rest = open.strip_prefix(words).filter(|_| is_words);
-    let has_marker = |rest: &&str| markers::markers(rest).next().is_some();
-    rest.filter(has_marker).unwrap_or(open)
 }
 
 /// Whether a line break stands before a marker where it first is in a text.
@@ -287,21 +271,6 @@ mod tests {
                 (_, Some(why)) => format!("none: {why}"),
             };
             assert_eq!(found, expected, "{assistant}");
-        }
-    }
-
-    #[test]
-    fn words_before_every_answer_open_no_thought() {
-        let thought = "{% if m.reasoning_content %}<t>{{ m.reasoning_content }}</t>{% endif %}";
-        for (before, expected) in [
-            ("Day 4:\n", "<t>"),
-            // A marker may be what opens the thought.
-            ("<say>", "<say><t>"),
-            ("", "<t>"),
-        ] {
-            let assistant = format!("{before}{thought}{{{{ m.content }}}}");
-            let reasoning = found(&template(&assistant)).reasoning.expect("it thinks");
-            assert_eq!(reasoning.open.as_deref(), Some(expected), "{before:?}");
         }
     }
 

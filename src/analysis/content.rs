@@ -7,7 +7,7 @@ use super::sample_turns::SampleTurns;
 use super::turn_headers::TurnHeaders;
 use super::turn_prober::{PrecedingMessages, ThinkingMode, TurnProber};
 use crate::markers::lexicon::unmarked;
-use crate::markers::{self, closing_marker, common_suffix, same_start, shared_end};
+use crate::markers::{self, closing_marker, common_suffix, shared_end};
 
 /// How many quoted texts of a template are looked at, and how many pairs of them tried, for markers that past turns lose.
 // Each pair takes a rendering or two.
@@ -64,10 +64,17 @@ pub(super) fn find(
     let (mut before, after) = surroundings(prober, headers, turns, reasoning);
     if turns.call.is_some() {
         let others = |prober: &TurnProber<'_>| surroundings(prober, headers, turns, reasoning).0;
-        let without_tools = prober.offering(&[], others);
-        before = before.map(|before| match &without_tools {
-            Some(other) => shared(&before, other).to_owned(),
-            None => before,
+        // `<say>Bot: ` with tools, and `<say>` without: that opens both, and what follows it is dropped.
+        let shorter = prober.offering(&[], others);
+        let ends_with_marker = |text: &str| {
+            markers::pieces(text.trim_end())
+                .last()
+                .is_some_and(markers::is_marker)
+        };
+        let shorter = shorter.filter(|other| ends_with_marker(other));
+        before = before.map(|before| match shorter {
+            Some(other) if before.starts_with(other.trim_end()) => other,
+            _ => before,
         });
     }
     let open = before.map(|text| text.trim_start().to_owned());
@@ -186,16 +193,6 @@ fn surroundings(
         });
     }
     (before, after)
-}
-
-/// What two texts before the content of turns have in common: `<say>` of `<say>` and `<say>Bot: `, which is written where tools are
-/// offered, or of `<mode><say>`.
-fn shared<'t>(one: &'t str, other: &str) -> &'t str {
-    let (start, end) = (same_start(one, other), shared_end(one, other));
-    match one == other || end.len() >= start {
-        true => end,
-        false => one[..markers::boundary(one, start)].trim_end(),
-    }
 }
 
 /// The markers between reasoning and content, and those behind content that stand there only
@@ -346,7 +343,7 @@ mod tests {
                  {% else %}<say>{{ m.content }}</say>{% endif %}",
                 "<say> </say>, before calls <note> </note>",
             ),
-            // With tools, a name stands before it; or it stands between markers there alone.
+            // With tools, a name stands before it; or it stands between markers there alone, or behind another mode.
             (
                 "<say>{{ 'Bot: ' if tools }}{{ m.content }}</say>\
                  {% for c in m.tool_calls or [] %}<call>{{ c.function | tojson }}</call>{% endfor %}",
@@ -355,7 +352,12 @@ mod tests {
             (
                 "{{ '<say>' if tools }}{{ m.content }}\
                  {% for c in m.tool_calls or [] %}<call>{{ c.function | tojson }}</call>{% endfor %}",
-                "bare",
+                "<say> <end>",
+            ),
+            (
+                "<to>{{ 'all' if tools else 'one' }}<say>{{ m.content }}\
+                 {% for c in m.tool_calls or [] %}<call>{{ c.function | tojson }}</call>{% endfor %}",
+                "<to>all<say> <end>",
             ),
             // `</note>` alone opens calls.
             (

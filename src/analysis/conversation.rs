@@ -1,6 +1,8 @@
 //! Whole conversations lined up: how a template is to be given them, and how it writes them.
 
-use crate::chat_template::{ChatTemplate, REASONING_KEYS, RenderError, RenderInput};
+use crate::chat_template::{
+    ChatTemplate, OTHER_REASONING_KEYS, REASONING_KEYS, RenderError, RenderInput,
+};
 use crate::format::{ConversationFormat, ConversationSlot, Node, Passage, unescaped};
 use crate::json;
 use crate::value::Value;
@@ -9,7 +11,7 @@ use super::analyze::analyze;
 use super::assistant_turn::AssistantTurn;
 use super::call_probe::CallWords;
 use super::infer_format::infer_format;
-use super::input_form::{InputForm, OTHER_REASONING_KEYS};
+use super::input_form::InputForm;
 use super::passages::PassageFinder;
 use super::probe::{Setting, message, result};
 use super::turn_prober::TurnProber;

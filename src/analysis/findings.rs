@@ -71,6 +71,7 @@ impl Findings {
         let texts = texts.chain(&mut self.turn.varied_headers);
         let texts = texts.chain(&mut self.turn.next_header);
         let texts = texts.chain(&mut self.turn.before_seams);
+        let texts = texts.chain(&mut self.turn.answer_within);
         let texts = texts.chain(&mut self.turn.answer_marker);
         let texts = texts.chain(content.open.iter_mut().chain(&mut content.close));
         let texts = texts.chain(&mut content.beside_reasoning);

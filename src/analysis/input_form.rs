@@ -25,10 +25,6 @@ pub(crate) enum ReasoningForm {
     Part,
 }
 
-/// The other names under which templates read reasoning.
-pub(crate) const OTHER_REASONING_KEYS: [&str; 5] =
-    ["thought", "thoughts", "think", "rationale", "scratchpad"];
-
 /// The shape of the ids of calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum IdShape {

@@ -70,7 +70,8 @@ pub(super) fn infer(
         // up only where the name leaves no doubt.
         let is_token = |marker: &String| {
             let is_small = |c: char| c.is_lowercase();
-            marker.contains(['|', '｜']) || marker.starts_with('[') && !marker.contains(is_small)
+            let is_capital = marker.contains(char::is_uppercase) && !marker.contains(is_small);
+            marker.contains(['|', '｜']) || marker.starts_with('[') && is_capital
         };
         let marker = marker.filter(|marker| !is_token(marker) || thinks(marker))?;
         let close = mirrored(&marker)?;
@@ -306,6 +307,7 @@ mod tests {
             ("{{ m.content }}".to_owned(), "<mull>", "<mull> </mull>"),
             ("{{ m.content }}".to_owned(), "<|mull|>", ""),
             ("{{ m.content }}".to_owned(), "[SEP]", ""),
+            ("{{ m.content }}".to_owned(), "[思考]", "[思考] [/思考]"),
             (
                 "{{ m.content }}".to_owned(),
                 "<|think|>",

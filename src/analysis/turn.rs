@@ -18,9 +18,10 @@ pub struct TurnShape {
     /// The same with [slots](crate::markers::is_slot) where they vary, if one does: with a variable, the time, or from turn to turn.
     pub(crate) varied_headers: Vec<String>,
     /// The last markers before a message behind which a conversation goes on with other white space than a prompt does: a
-    /// model that is given a conversation up to there writes the header itself. Also what stands before a tool's answer, if the turn
-    /// goes on behind that without a header.
+    /// model that is given a conversation up to there writes the header itself.
     pub before_seams: Vec<String>,
+    /// What stands before a tool's answer, if the turn goes on behind that without a header.
+    pub(crate) answer_within: Option<String>,
     /// The markers that end a turn.
     pub ends: Vec<String>,
     /// The header of the next turn, with the white space before it, if it stands behind the last turn whether a
@@ -75,7 +76,7 @@ impl TurnShape {
         // Behind the last header stands what a prompt has begun, such as `<think>`; where the model writes the header
         // itself, the last one is that of an earlier turn.
         let begun = after_headers(&self.headers, prompt);
-        let mut before = self.before_seams.iter();
+        let mut before = self.before_seams.iter().chain(&self.answer_within);
         match before.any(|marker| begun.contains(marker.as_str())) {
             true => "",
             false => begun,
@@ -167,6 +168,7 @@ pub(super) fn find(
         headers,
         varied_headers: Vec::new(),
         before_seams,
+        answer_within: None,
         ends,
         next_header,
         answer_marker: None,
@@ -186,7 +188,7 @@ pub(super) fn answer_within_turn(
         let prompt = prober.prompt(preceding, mode).ok();
         prompt.map(|prompt| prompt.tail().trim().is_empty())
     };
-    if is_blank(answer)? == is_blank(question)? {
+    if !is_blank(answer)? || is_blank(question)? {
         return None;
     }
     let turn = prober.turn(answer, assistant, mode).ok()?;

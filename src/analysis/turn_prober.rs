@@ -5,7 +5,7 @@ use std::ops::Deref;
 use jiff::civil::DateTime;
 
 use crate::chat_template::{
-    ChatTemplate, PreparedTemplate, REASONING_KEYS, RenderError, RenderInput,
+    ChatTemplate, OTHER_REASONING_KEYS, PreparedTemplate, REASONING_KEYS, RenderError, RenderInput,
 };
 use crate::format::Unescaped;
 use crate::json;
@@ -13,7 +13,7 @@ use crate::value::Value;
 
 use super::assistant_turn::{AssistantTurn, ToolCall};
 use super::assumed::{self, AssumedVariable};
-use super::input_form::{EmptyContent, InputForm, OTHER_REASONING_KEYS, ReasoningForm};
+use super::input_form::{EmptyContent, InputForm, ReasoningForm};
 use super::probe::{Probe, Prober, Tools, message, result, tool, with};
 use super::variables;
 use crate::markers::lexicon::Lexicon;

@@ -108,12 +108,13 @@ fn write(search_input: &SearchInput, drafter: &Drafter<'_>) -> Draft {
     template.insert("version", 1);
     template.insert("defaults", Object::from_iter([("role", "assistant")]));
     let anchors = anchors(search_input);
-    let before_seams = &search_input.marked.turn.before_seams;
+    let turn = &search_input.marked.turn;
+    let seams = turn.before_seams.iter().chain(&turn.answer_within);
+    let seams: Vec<&String> = seams.collect();
     match anchors.as_slice() {
-        anchors if !before_seams.is_empty() => template.insert(
-            "start_anchor_pattern",
-            anchors_at_seams(anchors, before_seams),
-        ),
+        anchors if !seams.is_empty() => {
+            template.insert("start_anchor_pattern", anchors_at_seams(anchors, &seams))
+        }
         // Nothing of the prompt belongs to the turn.
         [] => template.insert("start_anchor_pattern", "\\Z"),
         several if several.iter().any(|one| one.contains(is_slot)) => {
@@ -129,8 +130,11 @@ fn write(search_input: &SearchInput, drafter: &Drafter<'_>) -> Draft {
     }
 }
 
-/// The texts behind which a turn begins: what stands before it, and a thought that prompts write as a whole: the model has
-/// not written it.
+/// So many headers are known that prompts alone have. What is another in each conversation is in no template.
+const MAX_HEADERS_OF_PROMPTS: usize = 4;
+
+/// The texts behind which a turn begins: what stands before it, with more in prompts than in conversations, and a thought that prompts
+/// write as a whole: the model has not written it.
 fn anchors(search_input: &SearchInput) -> Vec<String> {
     let turn = &search_input.marked.turn;
     let mut anchors = match turn.varied_headers.as_slice() {
@@ -156,6 +160,13 @@ fn anchors(search_input: &SearchInput) -> Vec<String> {
             anchors.push(thought.clone());
         }
     }
+    let samples = search_input.samples.all.iter();
+    let of_prompts = samples.filter_map(|sample| sample.header_of_prompt.clone());
+    let mut of_prompts: Vec<String> = of_prompts.collect();
+    dedup(&mut of_prompts);
+    if of_prompts.len() <= MAX_HEADERS_OF_PROMPTS {
+        anchors.extend(of_prompts);
+    }
     anchors
 }
 
@@ -171,7 +182,7 @@ fn any_anchor(anchors: &[String]) -> String {
 }
 
 /// The expression for what a turn begins behind; or for all of a message behind which a model writes the header itself.
-fn anchors_at_seams(anchors: &[String], before_seams: &[String]) -> String {
+fn anchors_at_seams(anchors: &[String], before_seams: &[&String]) -> String {
     let before = any_of(before_seams.iter().map(|marker| exact(marker)));
     let anchors = any_anchor(anchors);
     format!("{anchors}|{before}(?:(?!{anchors})[\\s\\S])*\\Z")

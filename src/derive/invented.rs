@@ -63,6 +63,7 @@ pub(super) fn sample(output: &str, written: AssistantTurn) -> Sample {
         name: "an invented one".into(),
         prefix: "<user>Hi<end><assistant>".to_owned(),
         prefilled: String::new(),
+        header_of_prompt: None,
         output: output.to_owned(),
         tail: String::new(),
         intended: written.clone(),

@@ -25,6 +25,8 @@ pub(super) struct Sample {
     pub(super) prefix: String,
     /// The part of the prompt that belongs to the turn.
     pub(super) prefilled: String,
+    /// What the turn begins behind in the prompt, if conversations have less of it there.
+    pub(super) header_of_prompt: Option<String>,
     /// What the model writes.
     pub(super) output: String,
     /// What the chat template writes behind the turn.
@@ -457,26 +459,43 @@ impl Sampler<'_, '_> {
             let begins = headers.any(|header| rest.contains(header.trim()));
             let mut about_thoughts = [open, close].into_iter().filter(|text| !text.is_empty());
             let is_of_thought = about_thoughts.any(|text| rest.contains(text));
-            let prefix = match begins || !is_of_thought && self.is_left_out(prompt, mode) {
-                true => prompt,
-                false => &full[..seam],
-            };
-            self.sample(prefix, &full[seam..], None)
+            if begins {
+                return self.sample(prompt, &full[seam..], None);
+            }
+            match self
+                .header_of_prompt(prompt, mode)
+                .filter(|_| !is_of_thought)
+            {
+                Some(header) => Sample {
+                    prefilled: String::new(),
+                    header_of_prompt: Some(header),
+                    ..self.sample(prompt, &full[seam..], None)
+                },
+                None => self.sample(&full[..seam], &full[seam..], None),
+            }
         }
     }
 
-    /// Whether conversations leave out with what a prompt ends, and have nothing in its place: `<bot>` comes before the answer, and
-    /// `<bot><sep>` ends the prompt.
-    fn is_left_out(&self, prompt: &str, mode: ThinkingMode) -> bool {
-        let preceding = self.conversation.preceding;
+    /// What the turn begins behind, if prompts say more there than conversations do, and these have nothing in its place: `<bot>` comes
+    /// before the answer, and `<bot><sep>` ends the prompt.
+    fn header_of_prompt(&self, prompt: &str, mode: ThinkingMode) -> Option<String> {
         let answer = AssistantTurn::content(ANSWER);
-        let Ok(turn) = self.prober.turn(preceding, &answer, mode) else {
-            return false;
-        };
+        let turn = self
+            .prober
+            .turn(self.conversation.preceding, &answer, mode)
+            .ok()?;
         let shared = markers::same_start(prompt, turn.text());
-        let rest = turn.text()[shared..].trim_start();
         let is_within = (turn.start..prompt.len()).contains(&shared);
-        is_within && rest.starts_with(ANSWER)
+        if !is_within || !turn.text()[shared..].trim_start().starts_with(ANSWER) {
+            return None;
+        }
+        let headers = self.findings.turn.headers.iter();
+        let headers = headers.filter(|header| !header.trim().is_empty());
+        let starts = headers.filter_map(|header| {
+            let before = prompt[..shared].trim_end().strip_suffix(header.trim())?;
+            Some(before.len())
+        });
+        Some(prompt[starts.min()?..].to_owned())
     }
 
     /// What follows the marker of a text that opens a thought where a variable has another value.
@@ -499,6 +518,7 @@ impl Sampler<'_, '_> {
             name: self.conversation.name.clone(),
             prefix: prefix.to_owned(),
             prefilled: turn_shape.prefilled(prefix).to_owned(),
+            header_of_prompt: None,
             output: output.to_owned(),
             tail: tail.to_owned(),
             written: written(&intended, output),

@@ -4,7 +4,7 @@
 use std::slice::from_ref;
 
 use crate::analysis::probe::{Probe, Prober, Tools, call, in_parts, message, result, tool, with};
-use crate::chat_template::REASONING_KEYS;
+use crate::chat_template::{OTHER_REASONING_KEYS, REASONING_KEYS};
 use crate::json;
 use crate::markers::same_end;
 use crate::value::{Value, object};
@@ -285,7 +285,8 @@ enum ReasoningPlace {
 
 impl ReasoningPlace {
     fn all() -> impl Iterator<Item = ReasoningPlace> {
-        let keys = REASONING_KEYS.into_iter().map(ReasoningPlace::Key);
+        let keys = REASONING_KEYS.into_iter().chain(OTHER_REASONING_KEYS);
+        let keys = keys.map(ReasoningPlace::Key);
         keys.chain([ReasoningPlace::Part])
     }
 

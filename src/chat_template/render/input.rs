@@ -59,6 +59,10 @@ impl RenderInput {
 /// The names under which a message's reasoning may stand; the first is the one that most templates read.
 pub(crate) const REASONING_KEYS: [&str; 3] = ["reasoning_content", "thinking", "reasoning"];
 
+/// The other names under which templates read reasoning.
+pub(crate) const OTHER_REASONING_KEYS: [&str; 5] =
+    ["thought", "thoughts", "think", "rationale", "scratchpad"];
+
 /// About how much is given, in bytes: of strings their length, and a few for each value.
 pub(super) fn size(input: &RenderInput) -> usize {
     const EACH: usize = 16;

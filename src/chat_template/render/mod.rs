@@ -54,8 +54,8 @@ use minijinja::{AutoEscape, Environment};
 use crate::value::Value;
 
 pub use error::RenderError;
-pub(crate) use input::REASONING_KEYS;
 pub use input::RenderInput;
+pub(crate) use input::{OTHER_REASONING_KEYS, REASONING_KEYS};
 use program::Program;
 use steps::{NotedSpans, Steps};
 

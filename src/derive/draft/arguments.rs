@@ -28,7 +28,11 @@ impl Drafter<'_> {
         if let Some(quotes) = tagged.quotes().filter(|_| tagged.close().is_empty()) {
             return quoted(tagged, quotes);
         }
-        let mut between = variants(&tagged.between);
+        let mut between = match tagged.first_between() {
+            // Where nothing else stands before a key and behind it, as in `most\t3`, it has to be there: `3` would be a key.
+            space if tagged.open().trim().is_empty() && space.trim().is_empty() => space_of(space),
+            _ => variants(&tagged.between),
+        };
         let nested = tagged.nested_quotes();
         // A value may be wrapped only where its signs ask for it: `<![CDATA[a < b]]>` beside `7`.
         if let Some((open, _)) = tagged.wrapping().filter(|_| nested.is_none()) {
@@ -512,14 +516,19 @@ fn variants(texts: &[Row]) -> String {
     format!("{}{middle}{}", ignoring_space(start), before_value(end))
 }
 
+/// The expression for white space, on one line or not.
+fn space_of(space: &str) -> String {
+    match space {
+        "" => String::new(),
+        space if space.contains('\n') => "\\s+".to_owned(),
+        _ => "[ \\t]+".to_owned(),
+    }
+}
+
 /// White space after a marker and before a value: what the format writes is not the value's.
 fn before_value(text: &str) -> String {
     let marker = text.trim_end();
     let space = &text[marker.len()..];
-    // Where nothing else stands between a key and its value, as in `most\t3`, it has to be there: `3` would be a key.
-    if marker.is_empty() {
-        return exact(space);
-    }
     // White space may stand between two tags, as in `</key><value>`.
     let marker = match markers::markers_or_whole(marker).as_slice() {
         [] | [_] => ignoring_space(marker),

@@ -214,15 +214,17 @@ impl Drafter<'_> {
         let own = shape.closes().into_iter();
         let own = own.filter(|close| !markers::reads_like_prose(close));
         let own = own.map(|close| Delimiter::Exact(close.to_owned()));
-        let before_lines = close.map_or_else(|| self.closes_before_lines(), |_| Vec::new());
         Some(FieldVariants {
             name: self.options.reasoning_field.clone(),
             opens: self.other_opens_of_thinking(shape),
             opens_ignoring_space: self.looking_opens_of_thinking(shape).into_iter().collect(),
             unopened: self.unclosed_thoughts(),
-            closes: own.chain(before_lines).collect(),
-            // Without a closer, the draft has all that ends a thought already.
-            also_closes: close.map_or_else(Vec::new, |_| self.other_closes_of_thinking()),
+            closes: own.collect(),
+            // Without a closer, the draft has all that ends a thought already, but for the place.
+            also_closes: match close {
+                Some(_) => self.other_closes_of_thinking(),
+                None => self.closes_before_lines(),
+            },
             ..FieldVariants::default()
         })
     }
