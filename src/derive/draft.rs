@@ -110,7 +110,7 @@ fn write(search_input: &SearchInput, drafter: &Drafter<'_>) -> Draft {
     let anchors = anchors(search_input);
     let turn = &search_input.marked.turn;
     let seams = turn.before_seams.iter().chain(&turn.answer_within);
-    let seams: Vec<&String> = seams.collect();
+    let seams: Vec<String> = seams.cloned().collect();
     match anchors.as_slice() {
         anchors if !seams.is_empty() => {
             template.insert("start_anchor_pattern", anchors_at_seams(anchors, &seams))
@@ -182,7 +182,7 @@ fn any_anchor(anchors: &[String]) -> String {
 }
 
 /// The expression for what a turn begins behind; or for all of a message behind which a model writes the header itself.
-fn anchors_at_seams(anchors: &[String], before_seams: &[&String]) -> String {
+fn anchors_at_seams(anchors: &[String], before_seams: &[String]) -> String {
     let before = any_of(before_seams.iter().map(|marker| exact(marker)));
     let anchors = any_anchor(anchors);
     format!("{anchors}|{before}(?:(?!{anchors})[\\s\\S])*\\Z")
