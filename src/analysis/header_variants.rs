@@ -220,7 +220,7 @@ fn differing(usual: &str, now: &str) -> Range<usize> {
 }
 
 /// The headers, with slots for the numbers in which some of them differ. None begins or ends with one.
-fn with_any_numbers(headers: &[String]) -> Vec<String> {
+pub(crate) fn with_any_numbers(headers: &[String]) -> Vec<String> {
     let with_any = headers.iter().map(|header| {
         let form = without_numbers(header);
         let mut others = headers.iter().filter(|other| *other != header);

@@ -120,6 +120,7 @@ pub(crate) use analyze::{Analysis, analyze};
 pub(crate) use call_parts::{CallKeys, CallParts, SingleArguments};
 pub(crate) use call_probe::probe_tools;
 pub(crate) use conversation::ConversationShape;
+pub(crate) use header_variants::with_any_numbers;
 pub(crate) use infer_format::infer_format;
 pub(crate) use turn_headers::TurnHeaders;
 pub(crate) use variables::is_given;

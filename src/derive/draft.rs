@@ -19,7 +19,7 @@ mod reasoning;
 
 mod variants;
 
-use crate::analysis::CallParts;
+use crate::analysis::{CallParts, with_any_numbers};
 use crate::format::{Node, Repetition, Row, Slot};
 use crate::markers::{INDEX_SLOT, VARIABLE_SLOT, dedup, is_slot, unlikely_in_prose};
 use crate::value::Object;
@@ -164,8 +164,12 @@ fn anchors(search_input: &SearchInput) -> Vec<String> {
     let of_prompts = samples.filter_map(|sample| sample.header_of_prompt.clone());
     let mut of_prompts: Vec<String> = of_prompts.collect();
     dedup(&mut of_prompts);
+    // A prompt may count messages.
+    let mut of_prompts = with_any_numbers(&of_prompts);
+    dedup(&mut of_prompts);
     if of_prompts.len() <= MAX_HEADERS_OF_PROMPTS {
-        anchors.extend(of_prompts);
+        // First, since an expression takes the first that matches.
+        anchors.splice(..0, of_prompts);
     }
     anchors
 }

@@ -495,7 +495,9 @@ impl Sampler<'_, '_> {
             let before = prompt[..shared].trim_end().strip_suffix(header.trim())?;
             Some(before.len())
         });
-        Some(prompt[starts.min()?..].to_owned())
+        let header = &prompt[starts.min()?..];
+        // What is another in each conversation, such as the question once more, is no header.
+        (!header.contains(self.prober.stem())).then(|| header.to_owned())
     }
 
     /// What follows the marker of a text that opens a thought where a variable has another value.
