@@ -66,7 +66,10 @@ impl Fault {
     /// What the upstream says is wrong, in its own words.
     pub(crate) fn of_upstream(status: StatusCode, text: &str) -> Fault {
         let error = json::read(text).ok();
-        let error = error.as_ref().and_then(|value| value.get("error"));
+        // Most put it under `error`; some answer with the error itself.
+        let error = error
+            .as_ref()
+            .map(|value| value.get("error").unwrap_or(value));
         let message = |error: &Value| {
             let message = error.as_str().or_else(|| error.get("message")?.as_str());
             message.map(str::to_owned)
@@ -96,6 +99,11 @@ mod tests {
                 r#"{"error": {"message": "slow down", "type": "rate", "code": 7}}"#,
                 "slow down",
                 Some("rate"),
+            ),
+            (
+                r#"{"object": "error", "message": "no such model"}"#,
+                "no such model",
+                None,
             ),
             (
                 "<html>",

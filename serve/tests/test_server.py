@@ -159,6 +159,9 @@ GARBAGE = {
     "nothing": (b"", "the upstream stopped within its answer"),
     "an error": (b'data: {"error": {"message": "out of memory"}}\n\n', "out of memory"),
     "an error as an event": (b'error: {"message": "out of memory"}\n\n', "out of memory"),
+    "an event named so": (b'event: error\ndata: {"message": "out of memory"}\n\n', "out of memory"),
+    "an event named so that is not JSON": (b"event: error\ndata: out of memory\n\n", "502 Bad Gateway: out of memory"),
+    "an error in place of events": (b'{"error": {"message": "out of memory"}}', "out of memory"),
     "half of a line": (b'data: {"content": "Ye', "the upstream sends something other than JSON"),
     "bytes": (b"\xff\xfe\x00" * 50, "the upstream stopped within its answer"),
 }

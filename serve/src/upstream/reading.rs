@@ -35,6 +35,8 @@ pub(crate) struct Reading {
     searched: usize,
     /// How many bytes have come.
     length: usize,
+    /// Whether the event that is read says that something is wrong.
+    is_error: bool,
     has_ended: bool,
     pub(crate) ending: Ending,
     /// The text that has stopped the model, if it is one of those that the client has named.
@@ -51,6 +53,7 @@ impl Reading {
             begins: 0,
             searched: 0,
             length: 0,
+            is_error: false,
             has_ended: false,
             ending: Ending::Stop,
             stopped_by: None,
@@ -122,20 +125,25 @@ impl Reading {
     }
 
     /// The data in a line, if it has any.
-    fn data<'l>(&self, line: &'l str) -> Result<Option<&'l str>, Fault> {
+    fn data<'l>(&mut self, line: &'l str) -> Result<Option<&'l str>, Fault> {
         let line = line.trim();
-        let data = match self.engine.sends_events {
-            true => match line.strip_prefix("error:") {
-                // As older versions of llama.cpp say it.
-                Some(error) => {
-                    let error = format!("{{\"error\": {error}}}");
-                    return Err(Fault::of_upstream(StatusCode::BAD_GATEWAY, &error));
-                }
-                None => line.strip_prefix("data:").map(str::trim),
-            },
-            false => Some(line),
+        let failed = |error: &str| Err(Fault::of_upstream(StatusCode::BAD_GATEWAY, error));
+        // An engine may answer with an object where events were asked for: no line of an event begins like one.
+        let data = if !self.engine.sends_events || line.starts_with('{') {
+            Some(line)
+        } else if let Some(error) = line.strip_prefix("error:") {
+            // As older versions of llama.cpp say it.
+            return failed(error);
+        } else if let Some(name) = line.strip_prefix("event:") {
+            self.is_error = name.trim() == "error";
+            None
+        } else {
+            line.strip_prefix("data:").map(str::trim)
         };
-        Ok(data.filter(|data| !data.is_empty()))
+        match data.filter(|data| !data.is_empty()) {
+            Some(error) if self.is_error => failed(error),
+            data => Ok(data),
+        }
     }
 
     /// The text in a piece; whatever else is in it is kept.
