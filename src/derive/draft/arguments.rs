@@ -517,7 +517,7 @@ fn variants(texts: &[Row]) -> String {
 }
 
 /// The expression for white space, on one line or not.
-fn space_of(space: &str) -> String {
+pub(super) fn space_of(space: &str) -> String {
     match space {
         "" => String::new(),
         space if space.contains('\n') => "\\s+".to_owned(),

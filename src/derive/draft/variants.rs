@@ -8,7 +8,7 @@ use crate::format::{Dialect, Node, Slot};
 use crate::markers::lexicon::unmarked;
 use crate::markers::{self, is_slot, is_word, unlikely_in_prose};
 
-use super::arguments::{key_class, whole_key};
+use super::arguments::{key_class, space_of, whole_key};
 use super::call_texts::{JSON_LIST_START, is_named_behind, literal_open, split_last_marker};
 use super::closing::{BEHIND_BRACKET, close_behind_bracket, close_behind_line_break};
 use super::drafter::Drafter;
@@ -433,6 +433,8 @@ impl Drafter<'_> {
         // `<KEY type="text">` and `<KEY type="json">` begin alike.
         let between = arguments.between.iter().map(|text| text.trim_end());
         let between = between.reduce(markers::shared_start).unwrap_or_default();
+        let spaces = arguments.first_between();
+        let key = whole_key(&arguments, &key_class(&arguments));
         let mut follows: Vec<String> = Vec::new();
         for open in &arguments.opens {
             let marker = markers::markers(open).next().unwrap_or(open);
@@ -440,13 +442,17 @@ impl Drafter<'_> {
             // A sign is known by what stands behind the key, as `@` of `@KEY: VALUE` is; so is a key that nothing opens.
             follows.push(match (is_known(marker), marker, between) {
                 (true, ..) => ignoring_space(marker),
+                // A word and white space on a line of their own are a key and what stands behind it.
+                (false, "", "") if open.contains('\n') && !space_of(spaces).is_empty() => {
+                    let key = key_without(&key, close);
+                    format!("\\n[ \\t]*{key}{}", space_of(spaces))
+                }
                 // With nothing clear to look for, any word behind the opener would do.
                 (false, _, "") => return None,
                 (false, sign, between) => {
-                    let key = whole_key(&arguments, &key_class(&arguments));
                     let key = match sign {
                         "" => key_without(&key, close),
-                        _ => key,
+                        _ => key.clone(),
                     };
                     let space = if is_behind_name && sign.is_empty() {
                         "\\s+"
@@ -463,10 +469,10 @@ impl Drafter<'_> {
         let close = Some(close).filter(|close| is_line || is_known(close))?;
         follows.push(ignoring_space(close));
         markers::dedup(&mut follows);
-        let is_spaced = follows.iter().any(|text| text.starts_with("\\s+"));
+        let is_spaced = |text: &str| text.starts_with("\\s+") || text.starts_with("\\n");
         Some(match close_behind_line_break(calls).is_some() {
-            _ if is_spaced => {
-                before_any_of(follows.iter().map(|text| match text.starts_with("\\s+") {
+            _ if follows.iter().any(|text| is_spaced(text)) => {
+                before_any_of(follows.iter().map(|text| match is_spaced(text) {
                     true => text.clone(),
                     false => format!("\\s*{text}"),
                 }))
@@ -562,7 +568,7 @@ fn looking(head: &str, ahead: &str) -> String {
     // It looks for a bracket already.
     let head = head.strip_suffix("\\s*(?=\\{)").unwrap_or(head);
     // What looks past white space takes none along.
-    let space = match ahead.starts_with("(?=\\s") {
+    let space = match ahead.starts_with("(?=\\s") || ahead.starts_with("(?=\\n") {
         true => "",
         false => "\\s*",
     };
@@ -823,6 +829,10 @@ mod tests {
             (
                 "[[call NAME]]«\nKEY = JSON»\n[[/call]]",
                 Some(r#"(?=\s*(?:[^\[\s="][^\s="]*\s*=|\[\[/call\]\]))"#),
+            ),
+            (
+                "call NAME«\nKEY\tRAW»\n</call>",
+                Some(r"(?=\n[ \t]*[^<\s][^\s]*[ \t]+|\s*</call>)"),
             ),
             // With nothing clear to look for, any word would do.
             ("<call=NAME>«KEY RAW·\n»</call>", None),
