@@ -21,16 +21,30 @@ pub(crate) struct DescribedReasoning {
 /// Looks for reasoning in what a prompt says when thinking is on and not when it is off, and in
 /// what it always says if a marker's name leaves no doubt; in the end, in what it says where no tools are offered.
 pub(crate) fn reasoning(prober: &TurnProber<'_>) -> Option<DescribedReasoning> {
-    let text = |mode| prober.prompt(PrecedingMessages::Question, mode).ok();
-    let on = text(ThinkingMode::On)?;
-    let off = text(ThinkingMode::Off).map_or_else(String::new, |turn| turn.text().to_owned());
+    let question = PrecedingMessages::Question;
+    let offered = |mode| prober.prompt(question, mode).ok();
+    let plain = |mode| prober.prompt_without_tools(question, mode).ok();
+    let modes = [ThinkingMode::On, ThinkingMode::Off];
+    let found = described_when_on(modes.map(offered));
+    let found = found.or_else(|| described_when_on(modes.map(plain)));
+    let always = plain(ThinkingMode::Unset);
+    let always = always.and_then(|prompt| described(instructions(&prompt), thinks, says_answer));
+    match (found, always) {
+        // Beside tools, `<response>` may as well be about what they answer.
+        (Some(found), Some(always)) if found.open == always.open && found.others.is_empty() => {
+            Some(always)
+        }
+        (found, always) => found.or(always),
+    }
+}
+
+/// The reasoning that a prompt describes with thinking on, beside the same one with thinking off.
+fn described_when_on([on, off]: [Option<RenderedTurn>; 2]) -> Option<DescribedReasoning> {
+    let off = off.map_or_else(String::new, |turn| turn.text().to_owned());
     let is_new = |marker: &str| !off.contains(marker);
     // `<b>..</b>` may stand in any instructions. What is there only with thinking on, or says so, is about it.
     let is_of_thought = |marker: &str| is_new(marker) || thinks(marker);
-    described(instructions(&on), is_of_thought, is_new).or_else(|| {
-        let plain = prober.prompt_without_tools(PrecedingMessages::Question);
-        described(instructions(&plain.ok()?), thinks, says_answer)
-    })
+    described(instructions(&on?), is_of_thought, is_new)
 }
 
 /// What stands before the question: what stands behind it is no instruction, is shown, and has been looked at.
@@ -283,6 +297,12 @@ mod tests {
                 "<b>Be</b> kind, <thought>so</thought>.",
                 "<thought> </thought>",
             ),
+            // What is always said of an answer beside it counts, too.
+            (
+                "First <thought>so</thought>, then <reply>it</reply>.",
+                "First <thought>so</thought>, then <reply>it</reply>.",
+                "<thought> </thought> beside <reply> </reply>",
+            ),
             ("Think <plan>.", "", ""),
             // What closes a thought need not be said.
             (
@@ -308,6 +328,16 @@ mod tests {
             });
             assert_eq!(text, expected, "{on} {off}");
         }
+    }
+
+    #[test]
+    fn instructions_may_tell_of_reasoning_where_no_tools_are_offered() {
+        let tools = "{% if tools %}<tools>{{ tools | tojson }}</tools>{% elif mull %}";
+        let jinja = MODES.replace("{% if mull %}ON", &format!("{tools}First <plan>so</plan>."));
+        let found = asked(&ChatTemplate::from_jinja(jinja.as_str()), |prober| {
+            prober.offering(&probe_tools(prober), |prober| reasoning(prober))
+        });
+        assert_eq!(found.map(|found| found.open).as_deref(), Some("<plan>"));
     }
 
     #[test]

@@ -439,8 +439,9 @@ impl<'t> TurnProber<'t> {
     pub(super) fn prompt_without_tools(
         &self,
         preceding: PrecedingMessages,
+        mode: ThinkingMode,
     ) -> Result<RenderedTurn, RenderError> {
-        let probe = Probe::of(self.before(preceding)).prompt();
+        let probe = self.with_switches(Probe::of(self.before(preceding)).prompt(), mode);
         self.rendered(&probe, preceding)
     }
 
@@ -600,11 +601,12 @@ impl<'t> TurnProber<'t> {
     }
 
     fn probe(&self, messages: Vec<Value>, mode: ThinkingMode) -> Probe {
-        let mut probe = Probe::of(messages).tools(self.tools.clone());
-        for (name, value) in self.switched(mode) {
-            probe = probe.variable(&name, value);
-        }
-        probe
+        self.with_switches(Probe::of(messages).tools(self.tools.clone()), mode)
+    }
+
+    fn with_switches(&self, probe: Probe, mode: ThinkingMode) -> Probe {
+        let switched = self.switched(mode).into_iter();
+        switched.fold(probe, |probe, (name, value)| probe.variable(&name, value))
     }
 
     /// The variables that switch thinking, set as a mode has them.

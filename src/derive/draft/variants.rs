@@ -177,7 +177,11 @@ impl Drafter<'_> {
         let own = own.filter_map(|close| self.close_before_end(close.trim()));
         let content = FieldVariants {
             name: "content".to_owned(),
-            closes: closes.chain(signs).chain(own).collect(),
+            closes: closes
+                .chain(signs)
+                .chain(own)
+                .chain(self.close_before_opener(draft))
+                .collect(),
             also_closes: self.other_closes_of_content().into_iter().collect(),
             ..FieldVariants::default()
         };
@@ -408,6 +412,32 @@ impl Drafter<'_> {
             all.chain(opens.into_iter().map(Delimiter::Expression))
                 .collect(),
         )
+    }
+
+    /// What closes a text with markers of its own where a call is opened as a whole: `Write <call> first` only speaks of one.
+    fn close_before_opener(&self, draft: &Draft) -> Option<Delimiter> {
+        let content = draft.fields.iter().find(|field| field.name == "content")?;
+        let is_marked = !content.open.alternatives.is_empty();
+        let calls = self.calls.filter(|_| is_marked)?;
+        let follows = self.follows_opener(calls)?;
+        let head = self.slots_pattern(&calls.open, false);
+        let (section, separator) = (calls.section_open.trim(), calls.separator.trim());
+        let lead = match unlikely_in_prose(section) {
+            true => format!("(?:{}\\s*)?", ignoring_space(section)),
+            false if self.call_openers().is_empty() => ignoring_space(separator),
+            false => String::new(),
+        };
+        // All of it lies ahead, what follows the opener as well.
+        let inner = follows.strip_prefix("(?=")?.strip_suffix(')')?;
+        let opener = looking(&format!("{lead}{head}"), &follows);
+        let opener = opener.strip_suffix(follows.as_str())?;
+        let follows = match inner.contains('|') {
+            true => format!("(?:{inner})"),
+            false => inner.to_owned(),
+        };
+        Some(Delimiter::Expression(before_any_of([
+            opener.to_owned() + &follows
+        ])))
     }
 
     /// The expression for the place before what stands behind a call's opener, if only that is known: a bracket of JSON, or the first argument, or
@@ -843,6 +873,45 @@ mod tests {
                 drafter.follows_opener(drafter.calls.expect("there are calls"))
             });
             assert_eq!(found.as_deref(), expected, "{call}");
+        }
+    }
+
+    #[test]
+    fn a_text_with_markers_of_its_own_is_closed_before_a_whole_opener() {
+        for (open, calls, expected) in [
+            (
+                "<say>",
+                ["", "<call>NAMEARGUMENTS</call>", "", ""],
+                Some(r"(?=<call>(?:\s*\n\s*)?[^\s{<]+\s*\{)"),
+            ),
+            (
+                "<say>",
+                [
+                    "<calls>",
+                    "<call=NAME>«<arg=KEY>RAW</arg>»</call>",
+                    "",
+                    "</calls>",
+                ],
+                Some(r"(?=(?:<calls>\s*)?<call=[^\s>]+>\s*(?:<arg=|</call>))"),
+            ),
+            // Where nothing opens a text, no call is a part of it.
+            ("", ["", "<call>NAMEARGUMENTS</call>", "", ""], None),
+        ] {
+            let findings = invented::findings([""; 2], [open, "</say>"], calls);
+            let mut content = FieldDraft::new("content");
+            content.open.alternatives = match open {
+                "" => vec![],
+                open => vec![exact(open)],
+            };
+            let draft = Draft {
+                head: Object::new(),
+                fields: vec![content],
+            };
+            let found = asked(&findings, &[], |drafter| {
+                drafter.close_before_opener(&draft)
+            });
+            let found = found.as_ref().map(Delimiter::expression);
+            assert_eq!(found.as_deref(), expected, "{calls:?}");
         }
     }
 
