@@ -34,7 +34,7 @@ pub(super) fn tools() -> Tools {
                 "strict": {"type": "boolean", "description": "Whether all words must be there"},
                 "weight": {"type": "number", "description": "How much they count"},
                 "places": {"type": "array", "items": {"type": "string"}, "description": "Where"},
-                "with": {"type": "object", "description": "What else they need",
+                "written": {"type": "object", "description": "How they are written",
                     "properties": {}, "additionalProperties": {"type": "string"}}},
                 "required": ["words"]}}},
         {"type": "function", "function": {"name": "save_note", "description": "Keeps a text",
@@ -71,9 +71,10 @@ fn pages_call() -> ToolCall {
     )
 }
 
+// An object is the last of its values, by the order of their keys as well: where nothing closes the call, it takes along what follows.
 fn typed_call() -> ToolCall {
     let place: Vec<Value> = vec!["north".into(), "south".into()];
-    let with = Object::from_iter([("language", "fr")]);
+    let written = Object::from_iter([("language", "fr")]);
     tool_call(
         "find_pages",
         &[
@@ -82,7 +83,7 @@ fn typed_call() -> ToolCall {
             ("strict", true.into()),
             ("weight", 0.5.into()),
             ("places", place.into()),
-            ("with", with.into()),
+            ("written", written.into()),
         ],
     )
 }

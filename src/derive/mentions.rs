@@ -68,32 +68,11 @@ pub(super) struct Mention {
 /// All texts that speak of a format's markers, which are whole where they are marked, put in the place of what was said in renderings.
 pub(super) fn all(findings: &Findings, marked: &Findings, samples: &[Sample]) -> Vec<Mention> {
     let markers = mentionable(marked);
-    let mut all = Vec::new();
-    let plain = |thought| {
-        let mut samples = samples.iter();
-        samples.find(|sample| is_plain(sample, thought))
-    };
-    let thought = plain(Some(THOUGHT));
-    // Some models never answer without a thought.
-    let said = plain(None).or(thought);
-    for marker in &markers {
-        // Behind a line break, nothing tells what ends turns there from a real end.
-        let is_end = findings.turn.ends.contains(marker);
-        let is_told = |(_, sentence): &(&str, &str)| !is_end || !sentence.contains("\n%");
-        if let Some(sample) = said {
-            for (manner, sentence) in SAID.into_iter().filter(is_told) {
-                let sentence = sentence.replace('%', marker);
-                all.extend(in_place(sample, marker, manner, ANSWER, &sentence));
-            }
-        }
-        if let Some(sample) = thought.filter(|_| !closes_thoughts(findings, marker)) {
-            for (manner, sentence) in THOUGHT_OF.into_iter().filter(is_told) {
-                let sentence = sentence.replace('%', marker);
-                all.extend(in_place(sample, marker, manner, THOUGHT, &sentence));
-            }
-        }
-        all.extend(in_value(findings, samples, marker));
-    }
+    let all = markers.iter();
+    let mut all: Vec<Mention> = all
+        .flat_map(|marker| of(marker, findings, samples))
+        .collect();
+    let (said, thought) = (said(samples), plain(samples, Some(THOUGHT)));
     // A value may hold what ends turns, or separates two calls, as code about chat templates does.
     let ends = marked.turn.all_ends().map(|end| end.trim());
     let calls = marked.call_parts();
@@ -130,6 +109,63 @@ pub(super) fn all(findings: &Findings, marked: &Findings, samples: &[Sample]) ->
         ));
     }
     all
+}
+
+/// Texts that speak of markers which stand in renderings and no finding has: those that a draft drops. Some texts are known.
+pub(super) fn of_dropped(
+    dropped: &[String],
+    known: &[Mention],
+    findings: &Findings,
+    samples: &[Sample],
+) -> Vec<Mention> {
+    let mut markers: Vec<String> = dropped
+        .iter()
+        .flat_map(|text| mention_texts(text))
+        .collect();
+    dedup(&mut markers);
+    let ends = &findings.turn.ends;
+    markers.retain(|marker| {
+        let is_end = ends.iter().any(|end| end.contains(marker.as_str()));
+        !is_end && known.iter().all(|mention| mention.marker != *marker)
+    });
+    markers.truncate(MAX_MARKERS);
+    let all = markers.iter();
+    all.flat_map(|marker| of(marker, findings, samples))
+        .collect()
+}
+
+/// The texts that speak of one marker.
+fn of(marker: &str, findings: &Findings, samples: &[Sample]) -> Vec<Mention> {
+    let mut all = Vec::new();
+    // Behind a line break, nothing tells what ends turns there from a real end.
+    let is_end = findings.turn.ends.iter().any(|end| end == marker);
+    let is_told = |(_, sentence): &(&str, &str)| !is_end || !sentence.contains("\n%");
+    if let Some(sample) = said(samples) {
+        for (manner, sentence) in SAID.into_iter().filter(is_told) {
+            let sentence = sentence.replace('%', marker);
+            all.extend(in_place(sample, marker, manner, ANSWER, &sentence));
+        }
+    }
+    let thought = plain(samples, Some(THOUGHT));
+    if let Some(sample) = thought.filter(|_| !closes_thoughts(findings, marker)) {
+        for (manner, sentence) in THOUGHT_OF.into_iter().filter(is_told) {
+            let sentence = sentence.replace('%', marker);
+            all.extend(in_place(sample, marker, manner, THOUGHT, &sentence));
+        }
+    }
+    all.extend(in_value(findings, samples, marker));
+    all
+}
+
+/// A rendering of an answer with a thought or without one.
+fn plain<'s>(samples: &'s [Sample], thought: Option<&str>) -> Option<&'s Sample> {
+    samples.iter().find(|sample| is_plain(sample, thought))
+}
+
+/// A rendering of an answer.
+fn said(samples: &[Sample]) -> Option<&Sample> {
+    // Some models never answer without a thought.
+    plain(samples, None).or_else(|| plain(samples, Some(THOUGHT)))
 }
 
 /// How a prompt that offers tools shows a call of JSON to the model, with the marker that it begins with: `<call>{"name": <the tool's name>}</call>`, where what is in it is

@@ -417,6 +417,13 @@ fn choose(
 ) -> Result<Chosen, DeriveError> {
     let start = Stopwatch::start();
     let mut chosen = chosen_draft(search_input, sampling, options, start)?;
+    let dropped = mentions::of_dropped(
+        chosen.choices.dropped(),
+        &search_input.mentions,
+        &search_input.findings,
+        &search_input.samples.all,
+    );
+    search_input.mentions.extend(dropped);
     let (draft, variants) = draft::draft_with_variants(search_input, &chosen.choices, options);
     let field = &options.reasoning_field;
     let thinning = Thinning::new(search_input, field, options.lenience, start);
