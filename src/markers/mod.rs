@@ -249,9 +249,9 @@ pub(crate) fn begins_with_rare_sign(text: &str) -> bool {
     text.starts_with(|c: char| !c.is_whitespace() && !common(c))
 }
 
-/// Whether a sign is one of the symbols that no keyboard has, as `■` is, and no sign of punctuation.
+/// Whether a sign is a symbol, as `■` is, or a picture, and no sign of punctuation.
 pub(crate) fn is_symbol(c: char) -> bool {
-    matches!(c, '\u{2190}'..='\u{2bff}')
+    matches!(c, '\u{2190}'..='\u{2bff}' | '\u{1f000}'..='\u{1faff}')
 }
 
 /// Whether a marker has nothing but a slot between its brackets, as `</NAME>` has.

@@ -48,7 +48,11 @@ impl Drafter<'_> {
             );
             return all.collect();
         }
-        vec![self.chained(calls, open, "")]
+        let own = self.chained(calls, open, "", None);
+        // Behind `<calls>`, a brace is enough: models begin with another key.
+        let is_marked = calls.keys().is_some() && !calls.is_array() && unlikely_in_prose(section);
+        let loose = is_marked.then(|| self.chained(calls, open, "", Some("(?=\\{)")));
+        [own].into_iter().chain(loose).collect()
     }
 
     /// The expressions that open calls which a common sign opens, where that stands at the beginning of the turn, or of a
@@ -66,7 +70,7 @@ impl Drafter<'_> {
             places.push(self.turn_start("|\\n"));
         }
         let opens = places.iter();
-        let opens = opens.map(|place| self.chained(calls, &calls.open, place));
+        let opens = opens.map(|place| self.chained(calls, &calls.open, place, None));
         opens.collect()
     }
 
@@ -152,8 +156,14 @@ impl Drafter<'_> {
 
     /// The expression for calls that nothing clear opens: the first is known by what opens them
     /// all, or by the start of the turn, and the next by standing behind it. What opens them all may have to stand at a
-    /// place.
-    fn chained(&self, calls: &CallParts<'_>, open: &Row, place: &str) -> String {
+    /// place, and less may have to follow it than what opens the next.
+    fn chained(
+        &self,
+        calls: &CallParts<'_>,
+        open: &Row,
+        place: &str,
+        first: Option<&str>,
+    ) -> String {
         let section = calls.section_open.trim();
         let ahead = match calls.keys() {
             Some(keys) => format!("(?={})", json_call_start(calls, &keys)),
@@ -169,7 +179,12 @@ impl Drafter<'_> {
             None => String::new(),
         };
         let own = self.slots_pattern(open, true);
-        let own = format!("{own}{}{ahead}", self.not_another_marker(calls, open));
+        let own = match self.not_another_marker(calls, open).as_str() {
+            "" => own + &ahead,
+            // White space may stand behind what opens the call, and it is looked for behind that.
+            place if ahead.starts_with("(?=\\{") => format!("{own}{place}\\s*{ahead}"),
+            place => format!("{own}{place}{ahead}"),
+        };
         let is_json = calls.is_bare_object() || begins_with_json(calls);
         let own = match is_json && section.is_empty() {
             true => format!("{TOKEN_BEFORE_CALL}{own}"),
@@ -219,7 +234,15 @@ impl Drafter<'_> {
                 (format!("{close}{separator}"), behind)
             }
         };
-        format!("(?:{start}|{next}){own}{behind}")
+        match first {
+            // Within a name of the next, the first could be found sooner in one chunk than in another.
+            Some(first) => {
+                let sign = section.chars().next().map(String::from).unwrap_or_default();
+                let own = own.replace("[^\"]", &format!("[^\"{}]", exact(&sign)));
+                format!("(?:{start}{first}|{next}{own}{behind})")
+            }
+            None => format!("(?:{start}|{next}){own}{behind}"),
+        }
     }
 
     /// The expression for the place behind what opens a call by a sign that others begin with, too: where `<NAME>` does,
@@ -331,6 +354,16 @@ mod tests {
                 vec![
                     r#"(?<!```\w+\s*)(?:<\|\w+\|>\s*)?\{\s*"name":\s*"(?P<name>[^\s"'()\]}]+)",\s*"arguments":\s*(?=\{)"#
                         .to_owned(),
+                ],
+            ),
+            // Behind what opens them all, a brace is enough; the next is known by its keys, and holds no such opener in its name.
+            (
+                ["<calls>", "OBJECT", "\n", "</calls>"],
+                &[],
+                vec![
+                    r#"(?:<calls>\s*|\s+)(?=HEAD)(?<=<calls>.*?)"#.replace("HEAD", HEAD),
+                    r#"(?:<calls>\s*(?=\{)|\s+(?=HEAD)(?<=<calls>.*?))"#
+                        .replace("HEAD", &HEAD.replace("[^\"]", "[^\"<]")),
                 ],
             ),
             // Calls follow each other in one list, which is opened once.
