@@ -92,7 +92,10 @@ pub(crate) fn analyze<'t>(
         Err(refusal) => calls_refused = Some(refusal.message().to_owned()),
     }
     // After calls: what form they need is known, and stays.
-    let renders_reasoning = turns.renders_reasoning(&mut prober);
+    let names = prepared.variables().iter().map(|(name, _)| name.clone());
+    let names: Vec<String> = names.collect();
+    let read = (template.jinja.as_str(), names.as_slice());
+    let renders_reasoning = turns.renders_reasoning(&mut prober, read);
     // A marker may stand only between a text and a call, or between two calls.
     prober.learn_markers(&turns.with_mixtures());
     let drops_all_said = turns.call.is_none() && turns.drop_all_said(&prober);
@@ -101,12 +104,9 @@ pub(crate) fn analyze<'t>(
     let reasoning = reasoning::find(&prober, template, &mut headers, &observed, &turns, outputs);
     // What holds a word of a probe has been misunderstood.
     let reasoning = reasoning.filter(|shape| !prober.contains_probe_words(&reasoning_value(shape)));
-    let names = prepared.variables().iter().map(|(name, _)| name.clone());
-    let names: Vec<String> = names.collect();
     let reasoning = reasoning.map(|mut shape| {
-        let template = (template.jinja.as_str(), names.as_slice());
         let markers = [shape.open.as_deref(), shape.close.as_deref()];
-        shape.variants = reasoning_variants::find(&mut prober, &headers, &turns, markers, template);
+        shape.variants = reasoning_variants::find(&mut prober, &headers, &turns, markers, read);
         shape
     });
     let (mut content, after_content) =

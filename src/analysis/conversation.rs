@@ -15,6 +15,7 @@ use super::input_form::InputForm;
 use super::passages::PassageFinder;
 use super::probe::{Setting, message, result};
 use super::turn_prober::TurnProber;
+use super::variables::ThinkingSwitch;
 use crate::markers;
 
 /// What is known of how a template is to be given conversations, and how it writes them.
@@ -26,7 +27,7 @@ pub(crate) struct ConversationShape {
     /// The key of a message under which the template takes reasoning.
     pub(crate) reasoning_key: &'static str,
     /// The variables that switch thinking.
-    pub(crate) switches: Vec<String>,
+    pub(crate) switches: Vec<ThinkingSwitch>,
     /// What is given for tools that are there and can't be read.
     pub(crate) stand_in_tools: Value,
 }

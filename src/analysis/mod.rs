@@ -123,7 +123,7 @@ pub(crate) use conversation::ConversationShape;
 pub(crate) use header_variants::with_any_numbers;
 pub(crate) use infer_format::infer_format;
 pub(crate) use turn_headers::TurnHeaders;
-pub(crate) use variables::is_given;
+pub(crate) use variables::{ThinkingSwitch, is_given};
 
 #[cfg(test)]
 mod tests;

@@ -365,6 +365,17 @@ mod tests {
                 "{% if not think %}<m></m>{% endif %}",
                 "<m> </m> last past closed",
             ),
+            // A variable of any name has to be true for that, or a word that the template compares it with.
+            (
+                "{% if T and shown | default(false) %}<m>T</m>{% endif %}C",
+                "",
+                "<m> </m> last past",
+            ),
+            (
+                "{% if T and mode == 'slow' %}<m>T</m>{% endif %}C",
+                "{% if mode == 'slow' %}<m>{% endif %}",
+                "<m> </m> last past opened",
+            ),
             // It stands behind what was said; what closes the text is no part of its opener.
             (
                 "<say>C</say>{% if T %}<m>T</m>{% endif %}",

@@ -2,7 +2,12 @@
 
 use super::assistant_turn::AssistantTurn;
 use super::call_probe::CallProbe;
+use super::given::{is_left_open, words_beside};
 use super::turn_prober::{PrecedingMessages, RenderedTurn, ThinkingMode, TurnProber};
+use super::variables::ThinkingSwitch;
+
+/// So many values of variables are tried, in case one of them switches thinking on.
+const MAX_SWITCHES: usize = 64;
 
 /// The turns that findings are made from, and the words in them.
 pub(super) struct SampleTurns {
@@ -74,11 +79,43 @@ impl SampleTurns {
     }
 
     /// Finds the input form in which reasoning and text are both rendered, and says whether there
-    /// is one.
-    pub(super) fn renders_reasoning(&self, prober: &mut TurnProber<'_>) -> bool {
+    /// is one. A variable of these names may have to be true for that, or a word that the template compares it with.
+    pub(super) fn renders_reasoning(
+        &self,
+        prober: &mut TurnProber<'_>,
+        (jinja, names): (&str, &[String]),
+    ) -> bool {
         let words = [self.thought.as_str(), &self.word];
-        let found = prober.find_input_form(PrecedingMessages::Question, &self.thoughtful, &words);
-        matches!(found, Ok(true))
+        let found = |prober: &mut TurnProber<'_>| {
+            let form =
+                prober.find_input_form(PrecedingMessages::Question, &self.thoughtful, &words);
+            matches!(form, Ok(true))
+        };
+        if found(prober) {
+            return true;
+        }
+        let open = names.iter().filter(|name| {
+            let mut switches = prober.switches.iter();
+            is_left_open(prober, name) && switches.all(|switch| switch.name != **name)
+        });
+        let switches = open.flat_map(|name| {
+            let words = words_beside(jinja, name).into_iter();
+            let values = [true.into()]
+                .into_iter()
+                .chain(words.map(|word| word.to_value()));
+            values.map(|on| ThinkingSwitch {
+                name: name.clone(),
+                on,
+            })
+        });
+        for switch in switches.take(MAX_SWITCHES).collect::<Vec<_>>() {
+            prober.switches.push(switch);
+            if found(prober) {
+                return true;
+            }
+            prober.switches.pop();
+        }
+        false
     }
 }
 

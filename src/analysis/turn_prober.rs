@@ -15,7 +15,7 @@ use super::assistant_turn::{AssistantTurn, ToolCall};
 use super::assumed::{self, AssumedVariable};
 use super::input_form::{EmptyContent, InputForm, ReasoningForm};
 use super::probe::{Probe, Prober, Tools, message, result, tool, with};
-use super::variables;
+use super::variables::{self, ThinkingSwitch};
 use crate::markers::lexicon::Lexicon;
 use crate::markers::{common_prefix, is_word, pieces};
 
@@ -101,7 +101,7 @@ pub(crate) struct TurnProber<'t> {
     /// The form in which the template takes messages of the assistant.
     pub(super) input_form: InputForm,
     /// The variables that switch thinking.
-    pub(super) switches: Vec<String>,
+    pub(super) switches: Vec<ThinkingSwitch>,
     /// The unusual names under which the template may read reasoning.
     other_reasoning_keys: Vec<&'static str>,
     tools: Tools,
@@ -202,7 +202,10 @@ impl<'t> TurnProber<'t> {
                 // given.
                 v.switch.is_some() || (is_named && !variables::is_printed(&prober, &v.name))
             })
-            .map(|variable| variable.name)
+            .map(|variable| ThinkingSwitch {
+                name: variable.name,
+                on: true.into(),
+            })
             .collect();
         let words = SurroundingWords::new(&prober);
         Ok(TurnProber {
@@ -218,7 +221,7 @@ impl<'t> TurnProber<'t> {
     }
 
     /// The variables that switch thinking.
-    pub(crate) fn switches(&self) -> &[String] {
+    pub(crate) fn switches(&self) -> &[ThinkingSwitch] {
         &self.switches
     }
 
@@ -610,14 +613,20 @@ impl<'t> TurnProber<'t> {
     }
 
     /// The variables that switch thinking, set as a mode has them.
-    pub(super) fn switched(&self, mode: ThinkingMode) -> Vec<(String, bool)> {
-        let value = match mode {
-            ThinkingMode::Unset => return Vec::new(),
-            ThinkingMode::On => true,
-            ThinkingMode::Off => false,
+    pub(super) fn switched(&self, mode: ThinkingMode) -> Vec<(String, Value)> {
+        let switches = self.switches.iter();
+        let switched = |on: bool| {
+            let values = switches.map(|switch| match on {
+                true => (switch.name.clone(), switch.on.clone()),
+                false => (switch.name.clone(), false.into()),
+            });
+            values.collect()
         };
-        let names = self.switches.iter();
-        names.map(|name| (name.clone(), value)).collect()
+        match mode {
+            ThinkingMode::Unset => Vec::new(),
+            ThinkingMode::On => switched(true),
+            ThinkingMode::Off => switched(false),
+        }
     }
 
     /// The messages before the turn.
@@ -682,7 +691,8 @@ mod tests {
         ] {
             let jinja = jinja.replace('Q', "{{ messages[0].content }}");
             let switches = asked(&ChatTemplate::from_jinja(jinja.as_str()), |prober| {
-                prober.switches().join(" ")
+                let names = prober.switches().iter().map(|switch| switch.name.as_str());
+                names.collect::<Vec<_>>().join(" ")
             });
             assert_eq!(switches, expected, "{jinja}");
         }

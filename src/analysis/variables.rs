@@ -1,6 +1,7 @@
 //! The variables that a template reads, and what they do.
 
 use super::probe::{Probe, Prober, message};
+use crate::value::Value;
 
 /// A variable that a template reads beside the conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,6 +23,14 @@ pub struct Switch {
     pub off: String,
     /// What it begins with when the variable is not given.
     pub absent: String,
+}
+
+/// A variable that switches thinking: with `false`, nothing is thought.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct ThinkingSwitch {
+    pub(crate) name: String,
+    /// With what it is switched on.
+    pub(crate) on: Value,
 }
 
 /// So many variables are tried. Templates have some ten; one that is written to have thousands has to end, too.

@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
-use crate::analysis::ConversationShape;
 use crate::analysis::input_form::EmptyContent;
 use crate::analysis::probe::{message, with};
+use crate::analysis::{ConversationShape, ThinkingSwitch};
 use crate::chat_template::{REASONING_KEYS, RenderError, RenderInput, Renderer};
 use crate::markers::same_start;
 use crate::value::{Object, Value};
@@ -312,15 +312,19 @@ fn variations(shape: &ConversationShape) -> Vec<Variation> {
 }
 
 /// The switches in every way: not given, on, off.
-fn switched(switches: &[String]) -> Vec<Object> {
+fn switched(switches: &[ThinkingSwitch]) -> Vec<Object> {
     let mut all = vec![Object::new()];
     if !switches.is_empty() {
-        for value in [true, false] {
-            let names = switches
-                .iter()
-                .map(|name| (name.as_str(), Value::from(value)));
-            all.push(names.collect());
-        }
+        let on = switches.iter();
+        all.push(
+            on.map(|switch| (switch.name.as_str(), switch.on.clone()))
+                .collect(),
+        );
+        let off = switches.iter();
+        all.push(
+            off.map(|switch| (switch.name.as_str(), Value::from(false)))
+                .collect(),
+        );
     }
     all
 }

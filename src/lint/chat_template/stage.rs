@@ -100,7 +100,11 @@ impl<'t> Stage<'t> {
         let (setting, switches, error) = match TurnProber::new(template, prepared, base) {
             Ok(prober) => (
                 prober.setting().with_texts(),
-                prober.switches().to_vec(),
+                prober
+                    .switches()
+                    .iter()
+                    .map(|switch| switch.name.clone())
+                    .collect(),
                 None,
             ),
             Err(error) => (Setting::plain(template, base), Vec::new(), Some(error)),
