@@ -8,6 +8,7 @@ use crate::value::Value;
 use super::call_shape::{CallShape, array_of, calls_of};
 use super::certainty::Certainty;
 use super::delimiters::Delimiters;
+use super::probe::message;
 use super::turn_prober::{PrecedingMessages, RenderedTurn, ThinkingMode, TurnProber};
 use crate::markers::{self, core, is_pair, thinks};
 
@@ -24,9 +25,15 @@ pub(crate) fn reasoning(prober: &TurnProber<'_>) -> Option<DescribedReasoning> {
     let question = PrecedingMessages::Question;
     let offered = |mode| prober.prompt(question, mode).ok();
     let plain = |mode| prober.prompt_without_tools(question, mode).ok();
-    let modes = [ThinkingMode::On, ThinkingMode::Off];
-    let found = described_when_on(modes.map(offered));
-    let found = found.or_else(|| described_when_on(modes.map(plain)));
+    let prompts = [ThinkingMode::On, ThinkingMode::Off].map(|mode| [offered(mode), plain(mode)]);
+    let [on, off] = prompts.map(|prompts| prompts.into_iter().flatten().collect::<Vec<_>>());
+    let system = [message("system", "Be kind."), message("user", "Hello!")];
+    let system = prober.conversation(system.to_vec(), ThinkingMode::Off, true);
+    // What stands around instructions there is about no thought.
+    let off: String = off.iter().map(RenderedTurn::text).collect();
+    let off = off + &system.unwrap_or_default();
+    let mut on = on.iter();
+    let found = on.find_map(|prompt| described_when_on(instructions(prompt), &off));
     let always = plain(ThinkingMode::Unset);
     let always = always.and_then(|prompt| described(instructions(&prompt), thinks, says_answer));
     match (found, always) {
@@ -38,13 +45,12 @@ pub(crate) fn reasoning(prober: &TurnProber<'_>) -> Option<DescribedReasoning> {
     }
 }
 
-/// The reasoning that a prompt describes with thinking on, beside the same one with thinking off.
-fn described_when_on([on, off]: [Option<RenderedTurn>; 2]) -> Option<DescribedReasoning> {
-    let off = off.map_or_else(String::new, |turn| turn.text().to_owned());
+/// The reasoning that instructions with thinking on describe, beside what prompts say with thinking off.
+fn described_when_on(instructions: &str, off: &str) -> Option<DescribedReasoning> {
     let is_new = |marker: &str| !off.contains(marker);
     // `<b>..</b>` may stand in any instructions. What is there only with thinking on, or says so, is about it.
     let is_of_thought = |marker: &str| is_new(marker) || thinks(marker);
-    described(instructions(&on?), is_of_thought, is_new)
+    described(instructions, is_of_thought, is_new)
 }
 
 /// What stands before the question: what stands behind it is no instruction, is shown, and has been looked at.
@@ -332,8 +338,9 @@ mod tests {
 
     #[test]
     fn instructions_may_tell_of_reasoning_where_no_tools_are_offered() {
-        let tools = "{% if tools %}<tools>{{ tools | tojson }}</tools>{% elif mull %}";
-        let jinja = MODES.replace("{% if mull %}ON", &format!("{tools}First <plan>so</plan>."));
+        let tools = "{% if tools %}[Sys]{{ tools | tojson }}[/Sys]{% elif mull %}";
+        let instructions = "[Sys]First <plan>so</plan>.[/Sys]";
+        let jinja = MODES.replace("{% if mull %}ON", &format!("{tools}{instructions}"));
         let found = asked(&ChatTemplate::from_jinja(jinja.as_str()), |prober| {
             prober.offering(&probe_tools(prober), |prober| reasoning(prober))
         });
