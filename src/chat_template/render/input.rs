@@ -60,8 +60,18 @@ impl RenderInput {
 pub(crate) const REASONING_KEYS: [&str; 3] = ["reasoning_content", "thinking", "reasoning"];
 
 /// The other names under which templates read reasoning.
-pub(crate) const OTHER_REASONING_KEYS: [&str; 5] =
-    ["thought", "thoughts", "think", "rationale", "scratchpad"];
+pub(crate) const OTHER_REASONING_KEYS: [&str; 10] = [
+    "thought",
+    "thoughts",
+    "think",
+    "thinking_content",
+    "reasoning_text",
+    "rationale",
+    "scratchpad",
+    "reflection",
+    "analysis",
+    "cot",
+];
 
 /// About how much is given, in bytes: of strings their length, and a few for each value.
 pub(super) fn size(input: &RenderInput) -> usize {
