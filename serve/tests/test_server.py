@@ -180,6 +180,7 @@ def test_lines_are_read_however_they_are_cut(client, engine):
     for raw in [
         b'data: {"content": "Yes"}\r\n\r\ndata: {"content": "", "stop_type": "eos"}\r\n\r\n',
         b'data:{"content": "Yes", "stop_type": "eos"}',
+        b'event: error\n\ndata: {"content": "Yes", "stop_type": "eos"}\n\n',
         b': waiting\n\nevent: piece\ndata: {"content": "Yes"}\ndata: {"stop_type": "eos"}\n\n',
         b'\xef\xbb\xbfdata: {"content": "Yes", "stop_type": ""}\n\ndata: {"content": "", "stop_type": "eos"}\n\n',
     ]:

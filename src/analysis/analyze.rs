@@ -94,8 +94,9 @@ pub(crate) fn analyze<'t>(
     // After calls: what form they need is known, and stays.
     let names = prepared.variables().iter().map(|(name, _)| name.clone());
     let names: Vec<String> = names.collect();
-    let read = (template.jinja.as_str(), names.as_slice());
-    let renders_reasoning = turns.renders_reasoning(&mut prober, read);
+    let source = (template.jinja.as_str(), names.as_slice());
+    let renders_reasoning =
+        turns.renders_reasoning(&mut prober) || turns.show_reasoning(&mut prober, source);
     // A marker may stand only between a text and a call, or between two calls.
     prober.learn_markers(&turns.with_mixtures());
     let drops_all_said = turns.call.is_none() && turns.drop_all_said(&prober);
@@ -106,7 +107,7 @@ pub(crate) fn analyze<'t>(
     let reasoning = reasoning.filter(|shape| !prober.contains_probe_words(&reasoning_value(shape)));
     let reasoning = reasoning.map(|mut shape| {
         let markers = [shape.open.as_deref(), shape.close.as_deref()];
-        shape.variants = reasoning_variants::find(&mut prober, &headers, &turns, markers, read);
+        shape.variants = reasoning_variants::find(&mut prober, &headers, &turns, markers, source);
         shape
     });
     let (mut content, after_content) =
@@ -115,7 +116,10 @@ pub(crate) fn analyze<'t>(
         .as_ref()
         .is_some_and(|shape| shape.certainty != Certainty::Seen);
     // Where the thought is only described, so is what stands around the answer beside it.
-    if is_unseen && let Some(described) = hints::reasoning(&prober) {
+    if is_unseen
+        && content.open.is_none()
+        && let Some(described) = hints::reasoning(&prober)
+    {
         content.beside_reasoning.extend(described.others);
     }
     if let Some(reasoning) = &reasoning

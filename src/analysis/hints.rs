@@ -20,7 +20,7 @@ pub(crate) struct DescribedReasoning {
 }
 
 /// Looks for reasoning in what a prompt says when thinking is on and not when it is off, and in
-/// what it always says if a marker's name leaves no doubt; in the end, in what it says where no tools are offered.
+/// what it always says if a marker's name leaves no doubt: with tools, and where none are offered.
 pub(crate) fn reasoning(prober: &TurnProber<'_>) -> Option<DescribedReasoning> {
     let question = PrecedingMessages::Question;
     let offered = |mode| prober.prompt(question, mode).ok();
@@ -37,7 +37,7 @@ pub(crate) fn reasoning(prober: &TurnProber<'_>) -> Option<DescribedReasoning> {
     let always = plain(ThinkingMode::Unset);
     let always = always.and_then(|prompt| described(instructions(&prompt), thinks, says_answer));
     match (found, always) {
-        // Beside tools, `<response>` may as well be about what they answer.
+        // What is said of an answer without tools is about the turn: beside tools, `<response>` may be what they answer.
         (Some(found), Some(always)) if found.open == always.open && found.others.is_empty() => {
             Some(always)
         }
@@ -100,7 +100,11 @@ fn says_answer(marker: &str) -> bool {
     let words = [
         "answer", "response", "reply", "solution", "output", "result",
     ];
-    words.iter().any(|word| name.contains(word))
+    let mut parts = name.split(|c: char| !c.is_alphanumeric());
+    // `<tool_response>` and `<answer_name>` are about something else.
+    let others = ["tool", "call", "function", "name", "id"];
+    let is_other = parts.clone().any(|part| others.contains(&part));
+    !is_other && parts.any(|part| words.contains(&part))
 }
 
 /// How many different markers of a text are looked at.

@@ -38,15 +38,15 @@ pub struct ReasoningShape {
     pub opened_by_prompt: bool,
     /// Whether a prompt opens it and closes it at once, to switch thinking off.
     pub closed_by_prompt: bool,
-    /// How it is opened and closed where variables have other values.
+    /// How it is opened and closed where variables have other values, or other things are counted.
     pub(crate) variants: Vec<ReasoningVariant>,
 }
 
 impl ReasoningShape {
     /// The variables with whose values varies what opens it or what closes it.
     pub fn varied_by(&self) -> Vec<String> {
-        let names = self.variants.iter();
-        let mut names = names.map(|variant| variant.variable.clone()).collect();
+        let names = self.variants.iter().filter_map(ReasoningVariant::variable);
+        let mut names = names.map(str::to_owned).collect();
         markers::dedup(&mut names);
         names
     }
@@ -376,6 +376,9 @@ mod tests {
                 "{% if mode == 'slow' %}<m>{% endif %}",
                 "<m> </m> last past opened",
             ),
+            // It shows whole messages, or the thought as a part of what is said.
+            ("{% if shown %}[{{ m | tojson }}]{% endif %}C", "", "none"),
+            ("{% if T and shown %}(Note: T) {% endif %}C", "", "none"),
             // It stands behind what was said; what closes the text is no part of its opener.
             (
                 "<say>C</say>{% if T %}<m>T</m>{% endif %}",

@@ -1,4 +1,5 @@
-//! How reasoning is opened and closed where a variable has another value: `<think effort="low">`, or `<think_low>`.
+//! How reasoning is opened and closed where a variable has another value: `<think effort="low">`, or `<think_low>`; or where another thought
+//! stands elsewhere, if that is counted: `<think words="7">`.
 
 use crate::markers::{VARIABLE_SLOT, closing_marker, first_piece, is_marker};
 use crate::value::Value;
@@ -11,23 +12,25 @@ use super::turn_prober::{PrecedingMessages, ThinkingMode, TurnProber};
 /// So many variants are tried on drafts at most.
 const MAX_VARIANTS: usize = 6;
 
-/// Whether a text is another one with something in place of its slot.
+/// Whether a text is another one with something in place of its slots.
 pub(super) fn is_variant(text: &str, other: &str) -> bool {
-    match other.split_once(VARIABLE_SLOT) {
-        Some((before, behind)) => {
-            let rest = text.strip_prefix(before);
-            rest.is_some_and(|rest| rest.ends_with(behind))
-        }
-        None => text == other,
-    }
+    let Some((before, slotted)) = other.split_once(VARIABLE_SLOT) else {
+        return text == other;
+    };
+    let (between, behind) = slotted.rsplit_once(VARIABLE_SLOT).unwrap_or(("", slotted));
+    let rest = text.strip_prefix(before);
+    let rest = rest.and_then(|rest| rest.strip_suffix(behind));
+    let mut between = between.split(VARIABLE_SLOT);
+    let rest =
+        rest.and_then(|rest| between.try_fold(rest, |rest, text| Some(rest.split_once(text)?.1)));
+    rest.is_some()
 }
 
-/// How reasoning is opened and closed where a variable has a value.
+/// How reasoning is opened and closed where a variable has a value, or something is counted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ReasoningVariant {
-    /// The name of the variable.
-    pub(crate) variable: String,
-    given: Given,
+    /// The variable and its value, unless something is counted.
+    given: Option<(String, Given)>,
     /// What opens it; a slot stands for any value.
     pub(crate) open: String,
     /// What closes it.
@@ -35,14 +38,22 @@ pub(crate) struct ReasoningVariant {
 }
 
 impl ReasoningVariant {
-    /// The value of the variable.
-    pub(crate) fn value(&self) -> Value {
-        self.given.to_value()
+    /// The name of the variable, if one is given.
+    pub(crate) fn variable(&self) -> Option<&str> {
+        let given = self.given.as_ref();
+        given.map(|(name, _)| name.as_str())
     }
 
-    /// A text of it with the value in place of the slot.
-    pub(crate) fn filled(&self, text: &str) -> String {
-        text.replace(VARIABLE_SLOT, &self.given.shown())
+    /// What opens it and what closes it with the value of a variable in place of the slot, and that value.
+    pub(crate) fn filled(&self) -> Option<(Value, String, Option<String>)> {
+        let (_, given) = self.given.as_ref()?;
+        let shown = given.shown();
+        let filled = |text: &String| text.replace(VARIABLE_SLOT, &shown);
+        Some((
+            given.to_value(),
+            filled(&self.open),
+            self.close.as_ref().map(filled),
+        ))
     }
 }
 
@@ -75,7 +86,34 @@ pub(super) fn find(
             }
         }
     }
+    if variants.is_empty() {
+        let counted = usual.counted(prober, headers, turns);
+        variants.extend(counted.filter(|variant| is_variant(usual_open, &variant.open)));
+    }
     variants
+}
+
+/// A text with a slot for each of its numbers that is another in a second one, if nothing else is.
+fn with_slots_for_numbers(text: &str, other: &str) -> Option<String> {
+    let [own, other] = [text, other].map(|text| {
+        let parts = text
+            .as_bytes()
+            .chunk_by(|a, b| a.is_ascii_digit() == b.is_ascii_digit());
+        let parts = parts.map(|part| String::from_utf8_lossy(part));
+        parts.collect::<Vec<_>>()
+    });
+    if own.len() != other.len() {
+        return None;
+    }
+    let parts = own.iter().zip(&other).map(|(own, other)| {
+        let is_number = own.starts_with(|c: char| c.is_ascii_digit());
+        match (own == other, is_number) {
+            (true, _) => Some(own.to_string()),
+            (false, true) => Some(VARIABLE_SLOT.to_string()),
+            (false, false) => None,
+        }
+    });
+    parts.collect()
 }
 
 /// How reasoning is opened and closed where one variable has other values.
@@ -91,16 +129,15 @@ fn variants_by(
         let varied = |prober: &TurnProber<'_>| usual.varied(prober, turns);
         let (open, close) = prober.given(name, given.to_value(), varied)?;
         Some(ReasoningVariant {
-            variable: name.to_owned(),
-            given,
+            given: Some((name.to_owned(), given)),
             open,
             close,
         })
     };
     // Any value shows in `<think effort="low">`.
     let shows = any.into_iter().find_map(|given| {
+        let shown = given.shown();
         let mut variant = vary(given)?;
-        let shown = variant.given.shown();
         let texts = [&mut variant.open].into_iter().chain(&mut variant.close);
         texts.for_each(|text| *text = text.replace(&shown, &VARIABLE_SLOT.to_string()));
         variant.open.contains(VARIABLE_SLOT).then_some(variant)
@@ -147,6 +184,28 @@ impl UsualTurn {
         found.find(|turn| is_opened(turn) && !prober.holds_words(&turn.open))
     }
 
+    /// What opens a longer thought in a turn that comes later, if it has other numbers.
+    fn counted(
+        &self,
+        prober: &TurnProber<'_>,
+        headers: &TurnHeaders,
+        turns: &SampleTurns,
+    ) -> Option<ReasoningVariant> {
+        let preceding = PrecedingMessages::SecondQuestion;
+        let thought = format!("{} {}", turns.thought, prober.word("more"));
+        let turn = turns.plain.clone().with_reasoning(&thought);
+        let turn = prober.turn(preceding, &turn, self.mode).ok()?;
+        let (before, behind) = turn.tail().split_once(&thought)?;
+        let open = headers.body(before, preceding, self.mode).trim();
+        let open = with_slots_for_numbers(&self.open, open)?;
+        let is_closed_alike = self.close.is_none() || closing_marker(behind) == self.close;
+        (open != self.open && is_closed_alike).then(|| ReasoningVariant {
+            given: None,
+            open,
+            close: self.close.clone(),
+        })
+    }
+
     /// What opens the thought and what closes it, if one of them is another now.
     fn varied(
         &self,
@@ -182,6 +241,23 @@ fn around_thought(
 mod tests {
     use super::*;
     use crate::analysis::tests::{found, template};
+
+    #[test]
+    fn a_variant_has_something_in_place_of_each_slot() {
+        for (text, other, expected) in [
+            ("<m>", "<m>", true),
+            ("<m 1>", "<m>", false),
+            ("<m 1>", "<m *>", true),
+            ("<m 1", "<m *>", false),
+            ("<m 1 of 2>", "<m * of *>", true),
+            ("<m 1, 2>", "<m * of *>", false),
+            // What stands around slots stands there once.
+            ("<m>", "<m*m>", false),
+        ] {
+            let other = other.replace('*', &VARIABLE_SLOT.to_string());
+            assert_eq!(is_variant(text, &other), expected, "{text} {other}");
+        }
+    }
 
     #[test]
     fn what_opens_and_closes_thoughts_varies_with_variables() {
@@ -226,6 +302,18 @@ mod tests {
                 "</m>",
             ),
             ("<m>T</m>", "<m>", "</m>"),
+            // Words are counted, or turns.
+            (
+                "<m n=\"{{ m.reasoning_content.split() | length }}\">T</m>",
+                "<m n=\"*\">",
+                "</m>",
+            ),
+            ("<m{{ loop.index }}>T</m>", "<m*>", "</m>"),
+            (
+                "<m{{ loop.index }} n=\"{{ m.reasoning_content.split() | length }}\">T</m>",
+                "<m* n=\"*\">",
+                "</m>",
+            ),
         ] {
             let thought = "{{ m.reasoning_content }}";
             let jinja = assistant.replace('T', thought);
@@ -236,11 +324,9 @@ mod tests {
             let texts = texts.map(|texts| texts.join(" ").replace(VARIABLE_SLOT, "*"));
             assert_eq!(texts, [open, close], "{assistant}");
             let is_varied = !shape.varied_by().is_empty();
-            assert_eq!(
-                is_varied,
-                open.contains('*') || open.contains("> <"),
-                "{assistant}"
-            );
+            let is_counted = assistant.contains("loop.index") || assistant.contains("length");
+            let is_another = open.contains('*') || open.contains("> <");
+            assert_eq!(is_varied, is_another && !is_counted, "{assistant}");
         }
     }
 }

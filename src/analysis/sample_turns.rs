@@ -5,6 +5,7 @@ use super::call_probe::CallProbe;
 use super::given::{is_left_open, words_beside};
 use super::turn_prober::{PrecedingMessages, RenderedTurn, ThinkingMode, TurnProber};
 use super::variables::ThinkingSwitch;
+use crate::markers::{common_prefix, markers};
 
 /// So many values of variables are tried, in case one of them switches thinking on.
 const MAX_SWITCHES: usize = 64;
@@ -79,43 +80,58 @@ impl SampleTurns {
     }
 
     /// Finds the input form in which reasoning and text are both rendered, and says whether there
-    /// is one. A variable of these names may have to be true for that, or a word that the template compares it with.
-    pub(super) fn renders_reasoning(
+    /// is one.
+    pub(super) fn renders_reasoning(&self, prober: &mut TurnProber<'_>) -> bool {
+        let words = [self.thought.as_str(), &self.word];
+        let found = prober.find_input_form(PrecedingMessages::Question, &self.thoughtful, &words);
+        matches!(found, Ok(true))
+    }
+
+    /// Looks for a variable of these names that has to be true for reasoning to be rendered, or one of the words that the
+    /// template compares it with, and keeps it as a switch.
+    pub(super) fn show_reasoning(
         &self,
         prober: &mut TurnProber<'_>,
         (jinja, names): (&str, &[String]),
     ) -> bool {
-        let words = [self.thought.as_str(), &self.word];
-        let found = |prober: &mut TurnProber<'_>| {
-            let form =
-                prober.find_input_form(PrecedingMessages::Question, &self.thoughtful, &words);
-            matches!(form, Ok(true))
-        };
-        if found(prober) {
-            return true;
-        }
         let open = names.iter().filter(|name| {
             let mut switches = prober.switches.iter();
             is_left_open(prober, name) && switches.all(|switch| switch.name != **name)
         });
-        let switches = open.flat_map(|name| {
+        let open: Vec<&String> = open.collect();
+        let words = open.iter().flat_map(|name| {
             let words = words_beside(jinja, name).into_iter();
-            let values = [true.into()]
-                .into_iter()
-                .chain(words.map(|word| word.to_value()));
-            values.map(|on| ThinkingSwitch {
-                name: name.clone(),
-                on,
-            })
+            words.map(move |word| (*name, word.to_value()))
         });
-        for switch in switches.take(MAX_SWITCHES).collect::<Vec<_>>() {
-            prober.switches.push(switch);
-            if found(prober) {
+        let values = open.iter().map(|name| (*name, true.into())).chain(words);
+        for (name, on) in values.take(MAX_SWITCHES) {
+            let name = name.clone();
+            prober.switches.push(ThinkingSwitch { name, on });
+            if self.renders_reasoning(prober) && self.shows_thoughts_alone(prober) {
                 return true;
             }
             prober.switches.pop();
         }
         false
+    }
+
+    /// Whether what is switched on shows thoughts between markers, and nothing else: `[{{ m | tojson }}]` shows whole messages.
+    fn shows_thoughts_alone(&self, prober: &TurnProber<'_>) -> bool {
+        let turn = |turn, mode| prober.turn(PrecedingMessages::Question, turn, mode);
+        let plain = [ThinkingMode::On, ThinkingMode::Unset].map(|mode| turn(&self.plain, mode));
+        let [Ok(on), Ok(unset)] = plain else {
+            return false;
+        };
+        let Ok(thoughtful) = turn(&self.thoughtful, ThinkingMode::On) else {
+            return false;
+        };
+        let Some((before, behind)) = thoughtful.tail().split_once(&self.thought) else {
+            return false;
+        };
+        let before = &before[common_prefix(before, on.tail())..];
+        let behind = behind.split(self.word.as_str()).next().unwrap_or_default();
+        let has_marker = |text: &str| markers(text).next().is_some();
+        on.tail() == unset.tail() && [before, behind].into_iter().any(has_marker)
     }
 }
 

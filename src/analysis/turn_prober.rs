@@ -614,19 +614,13 @@ impl<'t> TurnProber<'t> {
 
     /// The variables that switch thinking, set as a mode has them.
     pub(super) fn switched(&self, mode: ThinkingMode) -> Vec<(String, Value)> {
-        let switches = self.switches.iter();
-        let switched = |on: bool| {
-            let values = switches.map(|switch| match on {
-                true => (switch.name.clone(), switch.on.clone()),
-                false => (switch.name.clone(), false.into()),
-            });
-            values.collect()
+        let on = match mode {
+            ThinkingMode::Unset => return Vec::new(),
+            ThinkingMode::On => true,
+            ThinkingMode::Off => false,
         };
-        match mode {
-            ThinkingMode::Unset => Vec::new(),
-            ThinkingMode::On => switched(true),
-            ThinkingMode::Off => switched(false),
-        }
+        let switches = self.switches.iter();
+        switches.map(|switch| switch.switched(on)).collect()
     }
 
     /// The messages before the turn.

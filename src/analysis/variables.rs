@@ -25,12 +25,23 @@ pub struct Switch {
     pub absent: String,
 }
 
-/// A variable that switches thinking: with `false`, nothing is thought.
+/// A variable that switches thinking: given as `false`, it switches it off.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct ThinkingSwitch {
     pub(crate) name: String,
-    /// With what it is switched on.
+    /// What it is given as to switch it on.
     pub(crate) on: Value,
+}
+
+impl ThinkingSwitch {
+    /// The variable with the value that switches thinking on or off.
+    pub(crate) fn switched(&self, on: bool) -> (String, Value) {
+        let value = match on {
+            true => self.on.clone(),
+            false => false.into(),
+        };
+        (self.name.clone(), value)
+    }
 }
 
 /// So many variables are tried. Templates have some ten; one that is written to have thousands has to end, too.

@@ -315,16 +315,10 @@ fn variations(shape: &ConversationShape) -> Vec<Variation> {
 fn switched(switches: &[ThinkingSwitch]) -> Vec<Object> {
     let mut all = vec![Object::new()];
     if !switches.is_empty() {
-        let on = switches.iter();
-        all.push(
-            on.map(|switch| (switch.name.as_str(), switch.on.clone()))
-                .collect(),
-        );
-        let off = switches.iter();
-        all.push(
-            off.map(|switch| (switch.name.as_str(), Value::from(false)))
-                .collect(),
-        );
+        all.extend([true, false].map(|on| {
+            let switched = switches.iter().map(|switch| switch.switched(on));
+            switched.collect::<Object>()
+        }));
     }
     all
 }

@@ -71,7 +71,6 @@ fn pages_call() -> ToolCall {
     )
 }
 
-// An object is the last of its values, by the order of their keys as well: where nothing closes the call, it takes along what follows.
 fn typed_call() -> ToolCall {
     let place: Vec<Value> = vec!["north".into(), "south".into()];
     let written = Object::from_iter([("language", "fr")]);
@@ -83,6 +82,7 @@ fn typed_call() -> ToolCall {
             ("strict", true.into()),
             ("weight", 0.5.into()),
             ("places", place.into()),
+            // The last, by the order of the keys as well: where nothing closes the call, it takes along what follows.
             ("written", written.into()),
         ],
     )

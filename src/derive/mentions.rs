@@ -111,17 +111,14 @@ pub(super) fn all(findings: &Findings, marked: &Findings, samples: &[Sample]) ->
     all
 }
 
-/// Texts that speak of markers which stand in renderings and no finding has: those that a draft drops. Some texts are known.
+/// Texts that speak of markers that a draft drops, if no known text speaks of them already.
 pub(super) fn of_dropped(
-    dropped: &[String],
+    texts: &[String],
     known: &[Mention],
     findings: &Findings,
     samples: &[Sample],
 ) -> Vec<Mention> {
-    let mut markers: Vec<String> = dropped
-        .iter()
-        .flat_map(|text| mention_texts(text))
-        .collect();
+    let mut markers: Vec<String> = texts.iter().flat_map(|text| mention_texts(text)).collect();
     dedup(&mut markers);
     let ends = &findings.turn.ends;
     markers.retain(|marker| {

@@ -202,10 +202,14 @@ impl<'t> Sampling<'t> {
         };
         let shape = findings.reasoning.as_ref();
         for variant in shape.map_or(&[][..], |shape| &shape.variants) {
+            let (Some(name), Some((value, open, close))) = (variant.variable(), variant.filled())
+            else {
+                continue;
+            };
             let mut findings = findings.clone();
             if let Some(shape) = &mut findings.reasoning {
-                shape.open = Some(variant.filled(&variant.open));
-                shape.close = variant.close.as_deref().map(|close| variant.filled(close));
+                shape.open = Some(open);
+                shape.close = close;
             }
             let conversations = conversations().into_iter();
             for mut conversation in conversations.filter(|one| one.turn.reasoning.is_some()) {
@@ -214,7 +218,7 @@ impl<'t> Sampling<'t> {
                 let Analysis {
                     prober, headers, ..
                 } = &mut self.analysis;
-                prober.given(&variant.variable, variant.value(), |prober| {
+                prober.given(name, value.clone(), |prober| {
                     let sampler = Sampler {
                         prober,
                         headers,

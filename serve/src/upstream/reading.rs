@@ -127,6 +127,8 @@ impl Reading {
     /// The data in a line, if it has any.
     fn data<'l>(&mut self, line: &'l str) -> Result<Option<&'l str>, Fault> {
         let line = line.trim();
+        // An empty line ends the event.
+        self.is_error &= !line.is_empty();
         let failed = |error: &str| Err(Fault::of_upstream(StatusCode::BAD_GATEWAY, error));
         // An engine may answer with an object where events were asked for: no line of an event begins like one.
         let data = if !self.engine.sends_events || line.starts_with('{') {

@@ -11,6 +11,7 @@ use super::call_texts::{
     python_argument, split_last_marker,
 };
 use super::drafter::Drafter;
+use super::variants::past_first_key;
 
 impl Drafter<'_> {
     /// The expressions that open a call whose name stands in it, or that nothing clear opens: the one that the format asks
@@ -49,9 +50,11 @@ impl Drafter<'_> {
             return all.collect();
         }
         let own = self.chained(calls, open, "", None);
-        // Behind `<calls>`, a brace is enough: models begin with another key.
-        let is_marked = calls.keys().is_some() && !calls.is_array() && unlikely_in_prose(section);
-        let loose = is_marked.then(|| self.chained(calls, open, "", Some("(?=\\{)")));
+        // Behind `<calls>`, calls may begin with any key. A section that begins with a letter might begin within a name.
+        let is_marked = calls.several && !calls.is_array() && unlikely_in_prose(section);
+        let is_marked = is_marked && !section.starts_with(char::is_alphanumeric);
+        let first = past_first_key(calls).filter(|_| is_marked);
+        let loose = first.map(|first| self.chained(calls, open, "", Some(&first)));
         [own].into_iter().chain(loose).collect()
     }
 
@@ -156,7 +159,7 @@ impl Drafter<'_> {
 
     /// The expression for calls that nothing clear opens: the first is known by what opens them
     /// all, or by the start of the turn, and the next by standing behind it. What opens them all may have to stand at a
-    /// place, and less may have to follow it than what opens the next.
+    /// place, and of several calls, less may have to follow it than opens the next.
     fn chained(
         &self,
         calls: &CallParts<'_>,
@@ -179,12 +182,7 @@ impl Drafter<'_> {
             None => String::new(),
         };
         let own = self.slots_pattern(open, true);
-        let own = match self.not_another_marker(calls, open).as_str() {
-            "" => own + &ahead,
-            // White space may stand behind what opens the call, and it is looked for behind that.
-            place if ahead.starts_with("(?=\\{") => format!("{own}{place}\\s*{ahead}"),
-            place => format!("{own}{place}{ahead}"),
-        };
+        let own = format!("{own}{}{ahead}", self.not_another_marker(calls, open));
         let is_json = calls.is_bare_object() || begins_with_json(calls);
         let own = match is_json && section.is_empty() {
             true => format!("{TOKEN_BEFORE_CALL}{own}"),
@@ -235,7 +233,8 @@ impl Drafter<'_> {
             }
         };
         match first {
-            // Within a name of the next, the first could be found sooner in one chunk than in another.
+            // If a name of the next might hold what begins the section, the first could be found in it in one chunk, and not
+            // in another.
             Some(first) => {
                 let sign = section.chars().next().map(String::from).unwrap_or_default();
                 let own = own.replace("[^\"]", &format!("[^\"{}]", exact(&sign)));
@@ -356,15 +355,20 @@ mod tests {
                         .to_owned(),
                 ],
             ),
-            // Behind what opens them all, a brace is enough; the next is known by its keys, and holds no such opener in its name.
+            // Behind what opens them all, a key is enough; the next is known by its keys, and holds no such opener in its name.
             (
                 ["<calls>", "OBJECT", "\n", "</calls>"],
                 &[],
                 vec![
                     r#"(?:<calls>\s*|\s+)(?=HEAD)(?<=<calls>.*?)"#.replace("HEAD", HEAD),
-                    r#"(?:<calls>\s*(?=\{)|\s+(?=HEAD)(?<=<calls>.*?))"#
+                    r#"(?:<calls>\s*(?=\{\s*"[^"]*"\s*:\s*["{])|\s+(?=HEAD)(?<=<calls>.*?))"#
                         .replace("HEAD", &HEAD.replace("[^\"]", "[^\"<]")),
                 ],
+            ),
+            (
+                ["CALLS:\n", "OBJECT", "\n", "\nEND_OF_CALLS"],
+                &[],
+                vec![r#"(?:CALLS:\s*|\s+)(?=HEAD)(?<=CALLS:.*?)"#.replace("HEAD", HEAD)],
             ),
             // Calls follow each other in one list, which is opened once.
             (

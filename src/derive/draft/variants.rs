@@ -424,6 +424,7 @@ impl Drafter<'_> {
         let (section, separator) = (calls.section_open.trim(), calls.separator.trim());
         let lead = match unlikely_in_prose(section) {
             true => format!("(?:{}\\s*)?", ignoring_space(section)),
+            // Where nothing but the separator opens calls, it stands before each.
             false if self.call_openers().is_empty() => ignoring_space(separator),
             false => String::new(),
         };
@@ -464,6 +465,9 @@ impl Drafter<'_> {
         let between = arguments.between.iter().map(|text| text.trim_end());
         let between = between.reduce(markers::shared_start).unwrap_or_default();
         let spaces = arguments.first_between();
+        let mut opens = arguments.opens.iter();
+        let are_lines = calls.close.starts_with('\n')
+            && opens.all(|open| open.trim().is_empty() && open.contains('\n'));
         let key = whole_key(&arguments, &key_class(&arguments));
         let mut follows: Vec<String> = Vec::new();
         for open in &arguments.opens {
@@ -473,9 +477,8 @@ impl Drafter<'_> {
             follows.push(match (is_known(marker), marker, between) {
                 (true, ..) => ignoring_space(marker),
                 // A word and white space on a line of their own are a key and what stands behind it.
-                (false, "", "") if open.contains('\n') && !space_of(spaces).is_empty() => {
-                    let key = key_without(&key, close);
-                    format!("\\n[ \\t]*{key}{}", space_of(spaces))
+                (false, "", "") if are_lines && space_of(spaces) == "[ \\t]+" => {
+                    format!("{}[ \\t]", key_without(&key, close))
                 }
                 // With nothing clear to look for, any word behind the opener would do.
                 (false, _, "") => return None,
@@ -499,10 +502,13 @@ impl Drafter<'_> {
         let close = Some(close).filter(|close| is_line || is_known(close))?;
         follows.push(ignoring_space(close));
         markers::dedup(&mut follows);
-        let is_spaced = |text: &str| text.starts_with("\\s+") || text.starts_with("\\n");
+        let is_spaced = follows.iter().any(|text| text.starts_with("\\s+"));
         Some(match close_behind_line_break(calls).is_some() {
-            _ if follows.iter().any(|text| is_spaced(text)) => {
-                before_any_of(follows.iter().map(|text| match is_spaced(text) {
+            _ if are_lines && between.is_empty() => {
+                before_any_of([format!("[ \\t\\r]*\\n[ \\t]*{}", any_of(follows))])
+            }
+            _ if is_spaced => {
+                before_any_of(follows.iter().map(|text| match text.starts_with("\\s+") {
                     true => text.clone(),
                     false => format!("\\s*{text}"),
                 }))
@@ -598,7 +604,7 @@ fn looking(head: &str, ahead: &str) -> String {
     // It looks for a bracket already.
     let head = head.strip_suffix("\\s*(?=\\{)").unwrap_or(head);
     // What looks past white space takes none along.
-    let space = match ahead.starts_with("(?=\\s") || ahead.starts_with("(?=\\n") {
+    let space = match ahead.starts_with("(?=\\s") || ahead.starts_with("(?=[ ") {
         true => "",
         false => "\\s*",
     };
@@ -611,7 +617,7 @@ fn looking(head: &str, ahead: &str) -> String {
 
 /// The place before JSON whose first key has a text or an object: where a prompt shows how calls are written, `{"name": <name>}`, a
 /// placeholder stands there.
-fn past_first_key(calls: &CallParts<'_>) -> Option<String> {
+pub(super) fn past_first_key(calls: &CallParts<'_>) -> Option<String> {
     calls.keys().filter(|_| !calls.is_array())?;
     Some(before_any_of(["\\{\\s*\"[^\"]*\"\\s*:\\s*[\"{]"]))
 }
@@ -862,7 +868,7 @@ mod tests {
             ),
             (
                 "call NAME«\nKEY\tRAW»\n</call>",
-                Some(r"(?=\n[ \t]*[^<\s][^\s]*[ \t]+|\s*</call>)"),
+                Some(r"(?=[ \t\r]*\n[ \t]*(?:[^<\s][^\s]*[ \t]|</call>))"),
             ),
             // With nothing clear to look for, any word would do.
             ("<call=NAME>«KEY RAW·\n»</call>", None),
