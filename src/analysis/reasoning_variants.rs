@@ -191,6 +191,9 @@ impl UsualTurn {
         headers: &TurnHeaders,
         turns: &SampleTurns,
     ) -> Option<ReasoningVariant> {
+        if !self.open.contains(|c: char| c.is_ascii_digit()) {
+            return None;
+        }
         let preceding = PrecedingMessages::SecondQuestion;
         let thought = format!("{} {}", turns.thought, prober.word("more"));
         let turn = turns.plain.clone().with_reasoning(&thought);

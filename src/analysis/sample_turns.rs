@@ -104,6 +104,7 @@ impl SampleTurns {
             words.map(move |word| (*name, word.to_value()))
         });
         let values = open.iter().map(|name| (*name, true.into())).chain(words);
+        let form = prober.input_form;
         for (name, on) in values.take(MAX_SWITCHES) {
             let name = name.clone();
             prober.switches.push(ThinkingSwitch { name, on });
@@ -111,6 +112,7 @@ impl SampleTurns {
                 return true;
             }
             prober.switches.pop();
+            prober.input_form = form;
         }
         false
     }
