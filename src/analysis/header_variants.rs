@@ -234,7 +234,7 @@ pub(crate) fn with_any_numbers(headers: &[String]) -> Vec<String> {
 }
 
 /// A text with a slot in the place of each number.
-fn without_numbers(text: &str) -> String {
+pub(super) fn without_numbers(text: &str) -> String {
     let mut form = String::new();
     for c in text.chars() {
         match c.is_ascii_digit() {

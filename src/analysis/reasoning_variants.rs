@@ -1,10 +1,11 @@
 //! How reasoning is opened and closed where a variable has another value: `<think effort="low">`, or `<think_low>`; or where another thought
 //! stands elsewhere, if that is counted: `<think words="7">`.
 
-use crate::markers::{VARIABLE_SLOT, closing_marker, first_piece, is_marker};
+use crate::markers::{VARIABLE_SLOT, closing_marker, first_piece, is_marker, is_slot};
 use crate::value::Value;
 
 use super::given::{Given, any_values, is_left_open, words_beside, words_in_quotes};
+use super::header_variants::without_numbers;
 use super::sample_turns::SampleTurns;
 use super::turn_headers::TurnHeaders;
 use super::turn_prober::{PrecedingMessages, ThinkingMode, TurnProber};
@@ -14,15 +15,17 @@ const MAX_VARIANTS: usize = 6;
 
 /// Whether a text is another one with something in place of its slots.
 pub(super) fn is_variant(text: &str, other: &str) -> bool {
-    let Some((before, slotted)) = other.split_once(VARIABLE_SLOT) else {
+    let mut texts: Vec<&str> = other.split(is_slot).collect();
+    let behind = texts.pop().unwrap_or_default();
+    let [before, between @ ..] = texts.as_slice() else {
         return text == other;
     };
-    let (between, behind) = slotted.rsplit_once(VARIABLE_SLOT).unwrap_or(("", slotted));
     let rest = text.strip_prefix(before);
     let rest = rest.and_then(|rest| rest.strip_suffix(behind));
-    let mut between = between.split(VARIABLE_SLOT);
-    let rest =
-        rest.and_then(|rest| between.try_fold(rest, |rest, text| Some(rest.split_once(text)?.1)));
+    let rest = rest.and_then(|rest| {
+        let mut between = between.iter();
+        between.try_fold(rest, |rest, text| Some(rest.split_once(text)?.1))
+    });
     rest.is_some()
 }
 
@@ -91,29 +94,6 @@ pub(super) fn find(
         variants.extend(counted.filter(|variant| is_variant(usual_open, &variant.open)));
     }
     variants
-}
-
-/// A text with a slot for each of its numbers that is another in a second one, if nothing else is.
-fn with_slots_for_numbers(text: &str, other: &str) -> Option<String> {
-    let [own, other] = [text, other].map(|text| {
-        let parts = text
-            .as_bytes()
-            .chunk_by(|a, b| a.is_ascii_digit() == b.is_ascii_digit());
-        let parts = parts.map(|part| String::from_utf8_lossy(part));
-        parts.collect::<Vec<_>>()
-    });
-    if own.len() != other.len() {
-        return None;
-    }
-    let parts = own.iter().zip(&other).map(|(own, other)| {
-        let is_number = own.starts_with(|c: char| c.is_ascii_digit());
-        match (own == other, is_number) {
-            (true, _) => Some(own.to_string()),
-            (false, true) => Some(VARIABLE_SLOT.to_string()),
-            (false, false) => None,
-        }
-    });
-    parts.collect()
 }
 
 /// How reasoning is opened and closed where one variable has other values.
@@ -191,7 +171,8 @@ impl UsualTurn {
         headers: &TurnHeaders,
         turns: &SampleTurns,
     ) -> Option<ReasoningVariant> {
-        if !self.open.contains(|c: char| c.is_ascii_digit()) {
+        let form = without_numbers(&self.open);
+        if form == self.open {
             return None;
         }
         let preceding = PrecedingMessages::SecondQuestion;
@@ -200,11 +181,11 @@ impl UsualTurn {
         let turn = prober.turn(preceding, &turn, self.mode).ok()?;
         let (before, behind) = turn.tail().split_once(&thought)?;
         let open = headers.body(before, preceding, self.mode).trim();
-        let open = with_slots_for_numbers(&self.open, open)?;
+        let is_counted = open != self.open && without_numbers(open) == form;
         let is_closed_alike = self.close.is_none() || closing_marker(behind) == self.close;
-        (open != self.open && is_closed_alike).then(|| ReasoningVariant {
+        (is_counted && is_closed_alike).then(|| ReasoningVariant {
             given: None,
-            open,
+            open: form,
             close: self.close.clone(),
         })
     }
@@ -324,7 +305,7 @@ mod tests {
                 format!("{{% if m.reasoning_content %}}{jinja}{{% endif %}}{{{{ m.content }}}}");
             let shape = found(&template(&jinja)).reasoning.expect("it thinks");
             let texts = [shape.opens(), shape.closes()];
-            let texts = texts.map(|texts| texts.join(" ").replace(VARIABLE_SLOT, "*"));
+            let texts = texts.map(|texts| texts.join(" ").replace(is_slot, "*"));
             assert_eq!(texts, [open, close], "{assistant}");
             let is_varied = !shape.varied_by().is_empty();
             let is_counted = assistant.contains("loop.index") || assistant.contains("length");
