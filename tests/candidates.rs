@@ -120,8 +120,8 @@ fn what_does_as_well_is_told_apart_by_what_it_does() {
     15/15   0/0     30/46   no damage is tolerated
     ");
     assert_snapshot!(summary("json-lines-section"), @"
-    18/18   0/0     70/85   chosen
-    18/18   0/0     77/85   all damage is tolerated
+    18/18   0/0     78/85   chosen
+    18/18   0/0     85/85   all damage is tolerated
     18/18   0/0     70/85   a call's name and its arguments are read one by one
     18/18   0/0     64/85   no damage is tolerated
     ");
