@@ -69,6 +69,8 @@ def test_masks_say_what_the_model_writes(jinja):
     without_end = unjinja.mask(jinja, MESSAGES, ending=False)
     assert [without_end.text[start:end] for start, end in without_end.spans] == ["Hello!"]
     assert "{% generation %}" in unjinja.tagged(jinja)
+    with pytest.raises(ValueError, match="expected a dict with `messages`, found one with `text`"):
+        unjinja.mask(jinja, {"text": "Hello!"})
 
 
 class Characters:

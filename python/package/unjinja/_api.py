@@ -306,6 +306,9 @@ def _is_conversation(given: Any) -> bool:
 
 def _messages_and_tools(conversation: Any, tools: Any) -> tuple[Any, Any]:
     if isinstance(conversation, Mapping):
+        if "messages" not in conversation:
+            keys = ", ".join(f"`{key}`" for key in conversation) or "nothing"
+            raise ValueError(f"a conversation: expected a dict with `messages`, found one with {keys}")
         own = conversation.get("tools")
         return conversation["messages"], tools if own is None else _tools(own)
     return conversation, tools
