@@ -282,18 +282,19 @@ impl Drafter<'_> {
             .iter()
             .flat_map(|own| self.call_opens(calls, own))
             .collect();
+        let far = past_first_key(calls).into_iter().flat_map(|ahead| {
+            let heads = [own].into_iter().chain(&others);
+            let heads = heads.flat_map(|own| call_heads(calls, own));
+            heads.map(move |head| Delimiter::Expression(looking(&head, &ahead)))
+        });
+        let far: Vec<Delimiter> = far.collect();
         if let Some(begun) = self.begun_thought() {
-            let opens = variants.opens.iter();
+            let opens = variants.opens.iter().chain(&far);
             let opens = opens.filter(|open| matches!(open, Delimiter::Expression(_)));
             let begun = opens.map(|open| format!("(?:{begun})?{}", open.expression()));
             variants.opens_behind_prompt = begun.map(Delimiter::Expression).collect();
         }
-        if let Some(ahead) = past_first_key(calls) {
-            let heads = [own].into_iter().chain(&others);
-            let heads = heads.flat_map(|own| call_heads(calls, own));
-            let looking = heads.map(|head| Delimiter::Expression(looking(&head, &ahead)));
-            variants.opens_ignoring_space.extend(looking);
-        }
+        variants.opens_ignoring_space.extend(far);
         Some(variants)
     }
 
@@ -1124,20 +1125,38 @@ mod tests {
 
     #[test]
     fn what_a_prompt_has_begun_goes_along_with_a_call() {
-        let calls = ["", "<call>NAMEARGUMENTS</call>", "", ""];
-        for (opened_by_prompt, expected) in
-            [(true, r"(?:\A<t>\s*)?<call>(?P<name>[^{]+)"), (false, "")]
-        {
+        let named = r"<call>(?P<name>[^{]+)";
+        for (call, own, opened_by_prompt, expected) in [
+            (
+                "<call>NAMEARGUMENTS</call>",
+                named,
+                true,
+                r"(?:\A<t>\s*)?<call>(?P<name>[^{]+)",
+            ),
+            ("<call>NAMEARGUMENTS</call>", named, false, "none"),
+            // It looks as far ahead as without the prompt's thought.
+            (
+                "<call>OBJECT</call>",
+                r"<call>\s*",
+                true,
+                r#"(?:\A<t>\s*)?<call>\s*(?=\{\s*"[^"]*"\s*:\s*["{])"#,
+            ),
+        ] {
+            let calls = ["", call, "", ""];
             let mut findings = invented::findings(["<t>", "</t>"], [""; 2], calls);
             let shape = findings.reasoning.as_mut().expect("it thinks");
             shape.opened_by_prompt = opened_by_prompt;
             let mut draft = draft(vec![exact("</call>")], vec![exact("<end>")]);
-            let own = Delimiter::Expression(r"<call>(?P<name>[^{]+)".to_owned());
+            let own = Delimiter::Expression(own.to_owned());
             draft.fields[0].open.alternatives = vec![own];
             let variants = asked(&findings, &[], |drafter| drafter.variants(&draft));
-            let found = variants.opens_behind_prompt("tool_calls").first();
-            let found = found.map(Delimiter::expression).unwrap_or_default();
-            assert_eq!(found, expected);
+            let found = variants.opens_behind_prompt("tool_calls").iter();
+            let mut found = found.map(Delimiter::expression);
+            assert_eq!(
+                found.any(|open| open == expected),
+                opened_by_prompt,
+                "{call}"
+            );
         }
     }
 
