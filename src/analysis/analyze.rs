@@ -97,6 +97,9 @@ pub(crate) fn analyze<'t>(
     let source = (template.jinja.as_str(), names.as_slice());
     let renders_reasoning =
         turns.renders_reasoning(&mut prober) || turns.show_reasoning(&mut prober, source);
+    if renders_reasoning {
+        turns.hide_reasoning(&mut prober, source);
+    }
     // A marker may stand only between a text and a call, or between two calls.
     prober.learn_markers(&turns.with_mixtures());
     let drops_all_said = turns.call.is_none() && turns.drop_all_said(&prober);

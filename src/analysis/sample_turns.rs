@@ -2,12 +2,13 @@
 
 use super::assistant_turn::AssistantTurn;
 use super::call_probe::CallProbe;
-use super::given::{is_left_open, words_beside};
+use super::given::{is_left_open, words_beside, words_in_quotes};
 use super::turn_prober::{PrecedingMessages, RenderedTurn, ThinkingMode, TurnProber};
 use super::variables::ThinkingSwitch;
 use crate::markers::{common_prefix, markers};
+use crate::value::Value;
 
-/// So many values of variables are tried, in case one of them switches thinking on.
+/// So many values of variables are tried, in case one of them switches thinking on, or off.
 const MAX_SWITCHES: usize = 64;
 
 /// The turns that findings are made from, and the words in them.
@@ -107,7 +108,11 @@ impl SampleTurns {
         let form = prober.input_form;
         for (name, on) in values.take(MAX_SWITCHES) {
             let name = name.clone();
-            prober.switches.push(ThinkingSwitch { name, on });
+            prober.switches.push(ThinkingSwitch {
+                name,
+                on: Some(on),
+                off: false.into(),
+            });
             if self.renders_reasoning(prober) && self.shows_thoughts_alone(prober) {
                 return true;
             }
@@ -115,6 +120,45 @@ impl SampleTurns {
             prober.input_form = form;
         }
         false
+    }
+
+    /// Looks for a word that the template compares one of these variables with and that takes reasoning out of turns and changes prompts, such as
+    /// `none`, and keeps it as a switch, unless there is one.
+    pub(super) fn hide_reasoning(
+        &self,
+        prober: &mut TurnProber<'_>,
+        (jinja, names): (&str, &[String]),
+    ) {
+        let preceding = PrecedingMessages::Question;
+        let prompt = |prober: &TurnProber<'_>| {
+            let prompt = prober.prompt(preceding, ThinkingMode::Unset).ok()?;
+            Some(prompt.tail().to_owned())
+        };
+        let Some(usual) = prompt(prober).filter(|_| prober.switches.is_empty()) else {
+            return;
+        };
+        let hides = |prober: &TurnProber<'_>| {
+            let turn = prober.turn(preceding, &self.thoughtful, ThinkingMode::Unset);
+            let is_hidden = turn.is_ok_and(|turn| {
+                turn.tail().contains(&self.word) && !turn.tail().contains(&self.thought)
+            });
+            is_hidden && prompt(prober).is_some_and(|prompt| prompt != usual)
+        };
+        let open = names.iter().filter(|name| is_left_open(prober, name));
+        // `{% set level = effort | default('high') %}` hands it to another one, which is compared.
+        let compared = open.filter(|name| !words_beside(jinja, name).is_empty());
+        let words =
+            compared.flat_map(|name| words_in_quotes(jinja).map(move |word| (name, word.into())));
+        let words: Vec<(&String, Value)> = words.take(MAX_SWITCHES).collect();
+        let mut words = words.into_iter();
+        let off = words.find(|(name, word)| prober.given(name, word.clone(), hides));
+        prober
+            .switches
+            .extend(off.map(|(name, off)| ThinkingSwitch {
+                name: name.clone(),
+                on: None,
+                off,
+            }));
     }
 
     /// Whether what is switched on shows thoughts between markers, and nothing else: `[{{ m | tojson }}]` shows whole messages.

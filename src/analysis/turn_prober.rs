@@ -204,7 +204,8 @@ impl<'t> TurnProber<'t> {
             })
             .map(|variable| ThinkingSwitch {
                 name: variable.name,
-                on: true.into(),
+                on: Some(true.into()),
+                off: false.into(),
             })
             .collect();
         let words = SurroundingWords::new(&prober);
@@ -620,7 +621,7 @@ impl<'t> TurnProber<'t> {
             ThinkingMode::Off => false,
         };
         let switches = self.switches.iter();
-        switches.map(|switch| switch.switched(on)).collect()
+        switches.filter_map(|switch| switch.switched(on)).collect()
     }
 
     /// The messages before the turn.

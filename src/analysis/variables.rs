@@ -25,22 +25,24 @@ pub struct Switch {
     pub absent: String,
 }
 
-/// A variable that switches thinking: given as `false`, it switches it off.
+/// A variable that switches thinking.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct ThinkingSwitch {
     pub(crate) name: String,
-    /// What it is given as to switch it on.
-    pub(crate) on: Value,
+    /// What it is given as to switch it on; `None` if it is on unless it is switched off.
+    pub(crate) on: Option<Value>,
+    /// What it is given as to switch it off: `false`, or a word such as `none`.
+    pub(crate) off: Value,
 }
 
 impl ThinkingSwitch {
-    /// The variable with the value that switches thinking on or off.
-    pub(crate) fn switched(&self, on: bool) -> (String, Value) {
+    /// The variable with the value that switches thinking on or off, if it needs one.
+    pub(crate) fn switched(&self, on: bool) -> Option<(String, Value)> {
         let value = match on {
-            true => self.on.clone(),
-            false => false.into(),
+            true => self.on.clone()?,
+            false => self.off.clone(),
         };
-        (self.name.clone(), value)
+        Some((self.name.clone(), value))
     }
 }
 

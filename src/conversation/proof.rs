@@ -316,7 +316,7 @@ fn switched(switches: &[ThinkingSwitch]) -> Vec<Object> {
     let mut all = vec![Object::new()];
     if !switches.is_empty() {
         all.extend([true, false].map(|on| {
-            let switched = switches.iter().map(|switch| switch.switched(on));
+            let switched = switches.iter().filter_map(|switch| switch.switched(on));
             switched.collect::<Object>()
         }));
     }
