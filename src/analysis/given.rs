@@ -3,6 +3,7 @@
 use crate::markers::is_word;
 use crate::value::Value;
 
+use super::probe::Prober;
 use super::reasoning_inference::quoted;
 use super::turn_prober::TurnProber;
 use super::variables::is_given;
@@ -46,8 +47,8 @@ pub(super) fn is_left_open(prober: &TurnProber<'_>, name: &str) -> bool {
 }
 
 /// A word and a number that no template writes by itself: where a template calculates with a variable, no word will do.
-pub(super) fn any_values(prober: &TurnProber<'_>) -> Vec<Given> {
-    vec![Given::Word(prober.word("value")), Given::Number(ANY_NUMBER)]
+pub(super) fn any_values(prober: &Prober<'_>) -> [Given; 2] {
+    [Given::Word(prober.word("value")), Given::Number(ANY_NUMBER)]
 }
 
 /// The words in quotes that stand behind a name in a tag of a template: what it compares the variable with.

@@ -203,9 +203,9 @@ impl<'t> TurnProber<'t> {
                 v.switch.is_some() || (is_named && !variables::is_printed(&prober, &v.name))
             })
             .map(|variable| ThinkingSwitch {
-                name: variable.name,
-                on: Some(true.into()),
+                on: (!variables::shows_numbers(&prober, &variable.name)).then(|| true.into()),
                 off: false.into(),
+                name: variable.name,
             })
             .collect();
         let words = SurroundingWords::new(&prober);

@@ -1,5 +1,6 @@
 //! The variables that a template reads, and what they do.
 
+use super::given::{Given, any_values};
 use super::probe::{Probe, Prober, message};
 use crate::value::Value;
 
@@ -120,10 +121,21 @@ fn switch(prober: &Prober<'_>, name: &str, word: &str) -> Option<Switch> {
 /// Whether a prompt shows the value of a variable: then it differs from value to value, and nothing is
 /// switched.
 pub(super) fn is_printed(prober: &Prober<'_>, name: &str) -> bool {
-    let (question, value) = (prober.word("asked"), prober.word("printed"));
-    let probe = Probe::of([message("user", &question)]).prompt();
-    let text = prober.render(&probe.variable(name, value.as_str()));
-    text.is_ok_and(|text| text.contains(&value))
+    let [word, _] = any_values(prober);
+    shows(prober, name, &word)
+}
+
+/// Whether a prompt shows a number that a variable is given, with which the template may calculate. Given as `false`, it may still
+/// switch thinking off, as nought does; `true` is no number.
+pub(super) fn shows_numbers(prober: &Prober<'_>, name: &str) -> bool {
+    let [_, number] = any_values(prober);
+    shows(prober, name, &number)
+}
+
+fn shows(prober: &Prober<'_>, name: &str, given: &Given) -> bool {
+    let probe = Probe::of([message("user", &prober.word("asked"))]).prompt();
+    let text = prober.render(&probe.variable(name, given.to_value()));
+    text.is_ok_and(|text| text.contains(&given.shown()))
 }
 
 /// What follows a word.
