@@ -202,11 +202,21 @@ impl<'t> TurnProber<'t> {
                 // given.
                 v.switch.is_some() || (is_named && !variables::is_printed(&prober, &v.name))
             })
-            .map(|variable| ThinkingSwitch {
-                on: (!variables::shows_numbers(&prober, &variable.name)).then(|| true.into()),
-                off: false.into(),
-                name: variable.name,
-            })
+            .map(
+                |variable| match variables::shows_numbers(&prober, &variable.name) {
+                    // Given as true, a budget would be written `True`.
+                    true => ThinkingSwitch {
+                        name: variable.name,
+                        on: None,
+                        off: 0.into(),
+                    },
+                    false => ThinkingSwitch {
+                        name: variable.name,
+                        on: Some(true.into()),
+                        off: false.into(),
+                    },
+                },
+            )
             .collect();
         let words = SurroundingWords::new(&prober);
         Ok(TurnProber {

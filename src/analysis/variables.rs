@@ -32,7 +32,7 @@ pub(crate) struct ThinkingSwitch {
     pub(crate) name: String,
     /// What it is given as to switch it on; `None` if it is on unless it is switched off.
     pub(crate) on: Option<Value>,
-    /// What it is given as to switch it off: `false`, or a word such as `none`.
+    /// What it is given as to switch it off: `false`, 0, or a word such as `none`.
     pub(crate) off: Value,
 }
 
@@ -125,8 +125,7 @@ pub(super) fn is_printed(prober: &Prober<'_>, name: &str) -> bool {
     shows(prober, name, &word)
 }
 
-/// Whether a prompt shows a number that a variable is given, with which the template may calculate. Given as `false`, it may still
-/// switch thinking off, as nought does; `true` is no number.
+/// Whether a prompt shows a number that a variable is given, with which the template may calculate.
 pub(super) fn shows_numbers(prober: &Prober<'_>, name: &str) -> bool {
     let [_, number] = any_values(prober);
     shows(prober, name, &number)
