@@ -8,6 +8,7 @@ use std::borrow::Cow;
 use std::fmt::{self, Display, Formatter, Write};
 use std::mem;
 use std::ops::Add;
+use std::rc::Rc;
 use std::slice;
 
 use crate::markers::lexicon::unmarked;
@@ -15,11 +16,14 @@ use crate::markers::{closing_bracket, is_slot};
 use crate::value::Value;
 
 /// A regular expression.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub(super) struct Pattern(Node);
 
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+// What a pattern is made of is shared: drafts are tried by the hundred, with the same patterns in them.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 enum Node {
+    #[default]
+    Nothing,
     /// A text as it stands.
     Text(String),
     /// Characters of a set, one after the other.
@@ -28,13 +32,13 @@ enum Node {
     Start,
     /// The end of the turn.
     End,
-    /// One behind the other. Nothing is a row of none.
-    Row(Vec<Pattern>),
+    /// One behind the other.
+    Row(Rc<Vec<Pattern>>),
     /// One of several, the first that matches. Within a row and where it is repeated, it stands in a group.
-    Choice(Vec<Pattern>),
-    Group(Group, Box<Pattern>),
+    Choice(Rc<Vec<Pattern>>),
+    Group(Group, Rc<Pattern>),
     /// A single sign, or a group.
-    Repeated(Box<Pattern>, Times),
+    Repeated(Rc<Pattern>, Times),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -108,7 +112,7 @@ pub(super) const START: Pattern = Pattern(Node::Start);
 /// The end of the turn.
 pub(super) const END: Pattern = Pattern(Node::End);
 /// What matches everywhere.
-pub(super) const NOTHING: Pattern = Pattern(Node::Row(Vec::new()));
+pub(super) const NOTHING: Pattern = Pattern(Node::Nothing);
 
 const fn chars(members: &'static [Member], times: Times) -> Pattern {
     let set = Set {
@@ -209,22 +213,6 @@ pub(super) fn is_of_names(c: char) -> bool {
     c.is_alphanumeric() || "_-./".contains(c)
 }
 
-/// A string of JSON.
-pub(super) fn json_string() -> Pattern {
-    quoted_text("\"")
-}
-
-/// A text between these quotes, in which backslashes escape.
-pub(super) fn quoted_text(quote: &str) -> Pattern {
-    let within = escaped(none_of(quote).nor("\\"));
-    exact(quote) + within.many() + quote
-}
-
-/// A character, or any that a backslash escapes.
-pub(super) fn escaped(character: Pattern) -> Pattern {
-    any_of([character, exact("\\") + ANY])
-}
-
 /// One of several, with brackets around them.
 pub(super) fn any_of(patterns: impl IntoIterator<Item = Pattern>) -> Pattern {
     let all: Vec<Pattern> = patterns.into_iter().collect();
@@ -237,13 +225,13 @@ pub(super) fn any_of(patterns: impl IntoIterator<Item = Pattern>) -> Pattern {
 /// One of several, with brackets around them only where something stands beside them.
 pub(super) fn either(patterns: impl IntoIterator<Item = Pattern>) -> Pattern {
     let all = patterns.into_iter().flat_map(|pattern| match pattern.0 {
-        Node::Choice(all) => all,
+        Node::Choice(all) => Rc::unwrap_or_clone(all),
         one => vec![Pattern(one)],
     });
     let mut all: Vec<Pattern> = all.collect();
     match all.len() {
         0 | 1 => all.pop().unwrap_or_default(),
-        _ => Pattern(Node::Choice(all)),
+        _ => Pattern(Node::Choice(Rc::new(all))),
     }
 }
 
@@ -307,12 +295,12 @@ impl Pattern {
     fn repeated(self, times: Times) -> Pattern {
         let one = match &self.0 {
             Node::Chars(set, ONCE) => return Pattern(Node::Chars(set.clone(), times)),
-            Node::Row(parts) if parts.is_empty() => return NOTHING,
+            Node::Nothing => return NOTHING,
             Node::Group(..) => self,
             Node::Text(text) if text.chars().nth(1).is_none() => self,
             _ => self.grouped(),
         };
-        Pattern(Node::Repeated(Box::new(one), times))
+        Pattern(Node::Repeated(Rc::new(one), times))
     }
 
     /// The same, or nothing where this is not so.
@@ -326,7 +314,7 @@ impl Pattern {
     }
 
     fn within(self, group: Group) -> Pattern {
-        Pattern(Node::Group(group, Box::new(self)))
+        Pattern(Node::Group(group, Rc::new(self)))
     }
 
     /// The same, where the character that comes first is none of these signs either.
@@ -359,8 +347,8 @@ impl Pattern {
     fn first_set(&mut self) -> Option<&mut Set> {
         match &mut self.0 {
             Node::Chars(set, _) => Some(set),
-            Node::Row(parts) | Node::Choice(parts) => parts.first_mut()?.first_set(),
-            Node::Group(_, inner) | Node::Repeated(inner, _) => inner.first_set(),
+            Node::Row(parts) => Rc::make_mut(parts).first_mut()?.first_set(),
+            Node::Group(_, inner) | Node::Repeated(inner, _) => Rc::make_mut(inner).first_set(),
             _ => None,
         }
     }
@@ -399,10 +387,11 @@ impl Pattern {
                 return Some(before.chain([start, other.clone(), rest]).collect());
             }
             let mut own = own.clone();
-            let child = own.children_mut().iter_mut();
-            child
-                .filter_map(|child| Some(*child = child.replaced(part, other)?))
-                .next()?;
+            let mut children = own.children_mut().iter_mut();
+            children.find_map(|child| {
+                *child = child.replaced(part, other)?;
+                Some(())
+            })?;
             let behind = parts[at + 1..].iter().cloned();
             Some(before.chain([own]).chain(behind).collect())
         })
@@ -418,6 +407,7 @@ impl Pattern {
     /// What stands in a row.
     fn parts(&self) -> &[Pattern] {
         match &self.0 {
+            Node::Nothing => &[],
             Node::Row(parts) => parts,
             _ => slice::from_ref(self),
         }
@@ -434,13 +424,15 @@ impl Pattern {
 
     fn children_mut(&mut self) -> &mut [Pattern] {
         match &mut self.0 {
-            Node::Row(parts) | Node::Choice(parts) => parts,
-            Node::Group(_, inner) | Node::Repeated(inner, _) => slice::from_mut(inner),
+            Node::Row(parts) | Node::Choice(parts) => Rc::<Vec<_>>::make_mut(parts),
+            Node::Group(_, inner) | Node::Repeated(inner, _) => {
+                slice::from_mut(Rc::make_mut(inner))
+            }
             _ => &mut [],
         }
     }
 
-    /// The first of all that it is made of, it being one of that, of which something is so.
+    /// The first of which something is so: this, or what it is made of.
     fn find(&self, is_so: &impl Fn(&Node) -> bool) -> Option<&Pattern> {
         match is_so(&self.0) {
             true => Some(self),
@@ -559,32 +551,29 @@ fn as_it_is(text: &str) -> Pattern {
     }
 }
 
-impl Default for Pattern {
-    fn default() -> Pattern {
-        NOTHING
-    }
-}
-
 /// A row of patterns.
 impl FromIterator<Pattern> for Pattern {
     fn from_iter<I: IntoIterator<Item = Pattern>>(patterns: I) -> Pattern {
         let mut row: Vec<Pattern> = Vec::new();
         for pattern in patterns {
             match pattern.0 {
-                Node::Row(parts) => parts.into_iter().for_each(|part| push(&mut row, part)),
+                Node::Nothing => {}
+                Node::Row(parts) => {
+                    let parts = Rc::unwrap_or_clone(parts).into_iter();
+                    parts.for_each(|part| push(&mut row, part));
+                }
                 one => push(&mut row, Pattern(one)),
             }
         }
-        match row.len() {
-            1 => row.swap_remove(0),
-            _ => {
-                let several = row
-                    .iter_mut()
-                    .filter(|part| matches!(part.0, Node::Choice(_)));
-                several.for_each(|several| *several = mem::take(several).grouped());
-                Pattern(Node::Row(row))
+        if row.len() < 2 {
+            return row.pop().unwrap_or_default();
+        }
+        for part in &mut row {
+            if matches!(part.0, Node::Choice(_)) {
+                *part = mem::take(part).grouped();
             }
         }
+        Pattern(Node::Row(Rc::new(row)))
     }
 }
 
@@ -628,6 +617,7 @@ impl Display for Pattern {
         match &self.0 {
             Node::Text(text) => text.chars().try_for_each(|c| write_sign(f, c, SPECIAL)),
             Node::Chars(set, times) => write!(f, "{set}{times}"),
+            Node::Nothing => Ok(()),
             Node::Start => f.write_str("\\A"),
             Node::End => f.write_str("\\Z"),
             Node::Row(parts) => parts.iter().try_for_each(|part| part.fmt(f)),

@@ -3,8 +3,8 @@
 use crate::analysis::{CallParts, SingleArguments};
 use crate::derive::pattern::{
     ANY, ANYTHING, END, NOTHING, Pattern, SOME_SPACE, SPACE, WORD, ahead, any_of, behind,
-    char_between, either, escaped, exact, ignoring_space, joined, json_string, named, no_space_nor,
-    none_of, not_ahead, one_of, quoted_text,
+    char_between, either, exact, ignoring_space, joined, named, no_space_nor, none_of, not_ahead,
+    one_of,
 };
 use crate::format::{Node, Row, ValueType, ValueWriting};
 use crate::markers::{
@@ -18,6 +18,22 @@ use super::drafter::{Drafter, first_signs, texts};
 // As in `["x, y=1)"]`.
 fn json() -> Pattern {
     in_brackets(any_of([json_string(), none_of("\"")]).few())
+}
+
+/// A string of JSON.
+fn json_string() -> Pattern {
+    quoted_text("\"")
+}
+
+/// A text between these quotes, in which backslashes escape.
+fn quoted_text(quote: &str) -> Pattern {
+    let within = escaped(none_of(quote).nor("\\"));
+    exact(quote) + within.many() + quote
+}
+
+/// A character, or any that a backslash escapes.
+fn escaped(character: Pattern) -> Pattern {
+    any_of([character, exact("\\") + ANY])
 }
 
 /// How a list or an object begins that Python prints, if a text comes first in it.

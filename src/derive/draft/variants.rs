@@ -434,6 +434,7 @@ impl Drafter<'_> {
         };
         // All of it lies ahead, what follows the opener as well.
         let opener = looking(&(lead + head), &follows).without_end(&ahead(follows.clone()))?;
+        // It is seen as a whole.
         let follows = match follows.has_choice() {
             true => follows.grouped(),
             false => follows,
