@@ -777,6 +777,26 @@ mod tests {
     }
 
     #[test]
+    fn a_part_may_begin_and_end_within_texts() {
+        let call = exact("<do><call>") + SPACE + ahead(SPACE + "{\"name\"");
+        let brace = SPACE + "{";
+        for (part, replaced) in [
+            (exact("<call>"), Some(r#"<do>@\s*(?=\s*\{"name")"#)),
+            (exact("<call>") + SPACE, Some(r#"<do>@(?=\s*\{"name")"#)),
+            (brace, Some(r#"<do><call>\s*(?=@"name")"#)),
+            (exact("<call>") + "{", None),
+        ] {
+            let found = call.replaced(&part, &exact("@"));
+            assert_eq!(call.contains(&part), replaced.is_some(), "{part}");
+            let found = found.map(|found| found.to_string());
+            assert_eq!(found.as_deref(), replaced, "{part}");
+        }
+        let rest = call.without_start(&exact("<do>"));
+        assert_eq!(rest.unwrap_or_default(), r#"<call>\s*(?=\s*\{"name")"#);
+        assert_eq!(call.without_start(&exact("<call>")), None);
+    }
+
+    #[test]
     fn characters_between_texts_are_none_that_these_begin_and_end_with() {
         let slot = NAME_SLOT.to_string();
         for (before, after, expected) in [
