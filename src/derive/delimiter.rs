@@ -6,7 +6,7 @@ use crate::markers::lexicon::unmarked;
 use crate::markers::{dedup, is_slot};
 use crate::value::{Object, Value};
 
-use super::regex::{any_of, exact, ignoring_space, needed_text};
+use super::pattern::{Pattern, SPACE, any_of, either, exact, ignoring_space};
 
 /// One alternative of what opens or closes a field.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -16,7 +16,7 @@ pub(super) enum Delimiter {
     /// A text, whatever white space there is in the place of its own.
     IgnoringSpace(String),
     /// An expression, for what is known by more than its text: a place, a name in it, what follows.
-    Expression(String),
+    Expression(Pattern),
 }
 
 impl Delimiter {
@@ -32,7 +32,7 @@ impl Delimiter {
     }
 
     /// The expression that matches it and nothing else.
-    pub(super) fn expression(&self) -> String {
+    pub(super) fn expression(&self) -> Pattern {
         match self {
             Delimiter::Exact(text) => exact(text),
             Delimiter::IgnoringSpace(text) => ignoring_space(text),
@@ -42,19 +42,17 @@ impl Delimiter {
 
     /// Whether it looks at what stands before it, or behind it.
     pub(super) fn looks_around(&self) -> bool {
-        let looks = ["(?=", "(?!", "(?<=", "(?<!"];
-        matches!(self, Delimiter::Expression(text) if looks.iter().any(|look| text.contains(look)))
+        matches!(self, Delimiter::Expression(expression) if expression.looks_around())
     }
 
     /// Whether what it looks at may change as more text comes behind it: that nothing follows, or not what is meant.
     pub(super) fn looks_at_end(&self) -> bool {
-        let looks = ["(?!", "$", "\\z", "\\Z", "\\b", "\\B"];
-        matches!(self, Delimiter::Expression(text) if looks.iter().any(|look| text.contains(look)))
+        matches!(self, Delimiter::Expression(expression) if expression.looks_at_end())
     }
 
     /// A text without which it stands nowhere, if that is easily found.
     pub(super) fn needed_text(&self) -> Option<String> {
-        needed_text(&self.expression()).map(|text| unmarked(&text))
+        self.expression().needed_text().map(unmarked)
     }
 }
 
@@ -78,7 +76,7 @@ impl Delimiters {
     /// Texts with whatever white space is in them, and expressions, each once.
     pub(super) fn ignoring_space(
         texts: &[String],
-        expressions: Vec<String>,
+        expressions: Vec<Pattern>,
         takes_space: bool,
     ) -> Delimiters {
         let mut texts = texts.to_vec();
@@ -113,7 +111,10 @@ impl Delimiters {
         let literals: Option<Vec<&str>> = (!self.takes_space)
             .then(literals)
             .and_then(Iterator::collect);
-        let text = literals.map_or_else(|| self.expression(), |literals| literals.join("|"));
+        let text = literals.map_or_else(
+            || self.expression().to_string(),
+            |literals| literals.join("|"),
+        );
         unmarked(&text)
     }
 
@@ -132,24 +133,25 @@ impl Delimiters {
     }
 
     /// The expression for all of them, of texts the longest first: what begins with another has to be tried before it.
-    fn expression(&self) -> String {
-        let mut texts: Vec<(usize, String)> = Vec::new();
-        let mut expressions: Vec<&str> = Vec::new();
+    fn expression(&self) -> Pattern {
+        let mut texts: Vec<(usize, Pattern)> = Vec::new();
+        let mut expressions: Vec<Pattern> = Vec::new();
         for delimiter in &self.alternatives {
+            let expression = delimiter.expression();
             match delimiter {
-                Delimiter::Exact(text) => texts.push((text.len(), exact(text))),
-                Delimiter::IgnoringSpace(text) => texts.push((text.len(), ignoring_space(text))),
-                Delimiter::Expression(expression) => expressions.push(expression),
+                Delimiter::Exact(text) | Delimiter::IgnoringSpace(text) => {
+                    texts.push((text.len(), expression));
+                }
+                Delimiter::Expression(_) => expressions.push(expression),
             }
         }
         texts.sort_by_key(|(length, _)| Reverse(*length));
-        let space = if self.takes_space { "\\s*" } else { "" };
+        let space = SPACE.when(self.takes_space);
         let texts = (!texts.is_empty()).then(|| {
-            let texts = any_of(texts.into_iter().map(|(_, text)| text));
-            format!("{texts}{space}")
+            let texts = texts.into_iter().map(|(_, text)| text);
+            any_of(texts) + space
         });
-        let all: Vec<&str> = texts.as_deref().into_iter().chain(expressions).collect();
-        all.join("|")
+        either(texts.into_iter().chain(expressions))
     }
 }
 
@@ -222,10 +224,11 @@ fn without_brackets(value: Value) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::derive::pattern::{END, START, ahead, behind, named, not_ahead, not_behind};
     use crate::json;
     use crate::markers::{NAME_SLOT, UNIT_CLOSE, UNIT_OPEN, VARIABLE_SLOT};
 
-    fn exact(text: &str) -> Delimiter {
+    fn as_it_is(text: &str) -> Delimiter {
         Delimiter::Exact(text.to_owned())
     }
 
@@ -233,26 +236,22 @@ mod tests {
         Delimiter::IgnoringSpace(text.to_owned())
     }
 
-    fn expression(text: &str) -> Delimiter {
-        Delimiter::Expression(text.to_owned())
-    }
-
     #[test]
     fn only_what_stands_there_alike_each_time_is_a_literal() {
         for (delimiter, literal, pattern) in [
-            (exact("<a>\n"), Some("<a>\n"), r"<a>\n"),
+            (as_it_is("<a>\n"), Some("<a>\n"), r"<a>\n"),
             (spaced("<a>"), Some("<a>"), "<a>"),
             // `</a></b>` means the same.
             (spaced("</a>\n</b>"), None, r"</a>\s*</b>"),
             // A variable shows in it.
             (
-                exact(&format!("<t n=\"{VARIABLE_SLOT}\">")),
+                as_it_is(&format!("<t n=\"{VARIABLE_SLOT}\">")),
                 None,
                 r#"<t n="[^\s<>]*?">"#,
             ),
             // `</read>` closes a call as `</knock>` does.
             (spaced(&format!("</{NAME_SLOT}>")), None, r"</[^\s<>]*?>"),
-            (expression(r"\A<a>"), None, r"\A<a>"),
+            (Delimiter::Expression(START + "<a>"), None, r"\A<a>"),
         ] {
             assert_eq!(delimiter.literal(), literal, "{delimiter:?}");
             assert_eq!(delimiter.expression(), pattern, "{delimiter:?}");
@@ -261,29 +260,31 @@ mod tests {
 
     #[test]
     fn what_follows_may_undo_a_match() {
-        for (delimiter, looks) in [
-            (expression("<a>(?!x)"), true),
-            (expression("<a>$"), true),
-            (expression(r"<a>(?=<b>|\Z)"), true),
-            (expression(r"\bend\b"), true),
+        for (expression, looks) in [
+            (exact("<a>") + not_ahead(exact("x")), true),
+            (exact("<a>") + END, true),
+            (exact("<a>") + ahead(either([exact("<b>"), END])), true),
             // What stands before it stays, and so does what has been found ahead.
-            (expression("(?<! )<a>"), false),
-            (expression("<a>(?=<b>)"), false),
+            (not_behind(exact(" ")) + "<a>", false),
+            (exact("<a>") + ahead(exact("<b>")), false),
             (exact("(?!x)"), false),
         ] {
+            let delimiter = Delimiter::Expression(expression);
             assert_eq!(delimiter.looks_at_end(), looks, "{delimiter:?}");
         }
     }
 
     #[test]
     fn looks_ahead_and_behind_are_seen() {
-        for (delimiter, looks) in [
-            (expression("(?=<a>)"), true),
-            (expression("(?<! )<a>"), true),
-            (expression("(?:<a>)?<b>"), false),
-            (expression("(?P<name>a)"), false),
+        for (expression, looks) in [
+            (ahead(exact("<a>")), true),
+            (behind(exact("<a>")), true),
+            (not_behind(exact(" ")) + "<a>", true),
+            (exact("<a>").or_nothing() + "<b>", false),
+            (named("name", exact("a")), false),
             (exact("(?="), false),
         ] {
+            let delimiter = Delimiter::Expression(expression);
             assert_eq!(delimiter.looks_around(), looks, "{delimiter:?}");
         }
     }
@@ -292,29 +293,29 @@ mod tests {
     fn alternatives_are_literals_or_one_expression() {
         for (alternatives, takes_space, value, shown) in [
             (vec![], false, "{}", ""),
-            (vec![exact("<a>")], false, r#"{"close":"<a>"}"#, "<a>"),
+            (vec![as_it_is("<a>")], false, r#"{"close":"<a>"}"#, "<a>"),
             (
-                vec![exact("<a>"), spaced("<b>")],
+                vec![as_it_is("<a>"), spaced("<b>")],
                 false,
                 r#"{"close":["<a>","<b>"]}"#,
                 "<a>|<b>",
             ),
             // No literal takes along white space that varies.
             (
-                vec![exact("<a>")],
+                vec![as_it_is("<a>")],
                 true,
                 r#"{"close_pattern":"<a>\\s*"}"#,
                 r"<a>\s*",
             ),
             // Tried first, `<a>` would leave `<b>` to the text.
             (
-                vec![exact("<a>"), spaced("<a>\n<b>")],
+                vec![as_it_is("<a>"), spaced("<a>\n<b>")],
                 false,
                 r#"{"close_pattern":"(?:<a>\\s*<b>|<a>)"}"#,
                 r"(?:<a>\s*<b>|<a>)",
             ),
             (
-                vec![expression("(?=<c>)"), exact("<a>")],
+                vec![Delimiter::Expression(ahead(exact("<c>"))), as_it_is("<a>")],
                 true,
                 r#"{"close_pattern":"<a>\\s*|(?=<c>)"}"#,
                 r"<a>\s*|(?=<c>)",
@@ -334,8 +335,12 @@ mod tests {
     #[test]
     fn the_same_text_is_one_alternative() {
         let texts = ["<a>", "", "<b>", "<a>"].map(str::to_owned);
-        let found = Delimiters::ignoring_space(&texts, vec!["<c>+".to_owned()], true);
-        let expected = [spaced("<a>"), spaced("<b>"), expression("<c>+")];
+        let found = Delimiters::ignoring_space(&texts, vec![ahead(exact("<c>"))], true);
+        let expected = [
+            spaced("<a>"),
+            spaced("<b>"),
+            Delimiter::Expression(ahead(exact("<c>"))),
+        ];
         assert_eq!(found.alternatives, expected);
     }
 
@@ -343,7 +348,7 @@ mod tests {
     fn brackets_around_markers_of_several_parts_are_gone_from_templates() {
         let mut field = FieldDraft::new("content");
         let unit = |text: &str| format!("{UNIT_OPEN}{text}{UNIT_CLOSE}");
-        field.open = Delimiters::one(exact(&unit("<|go|>say<|x|>")));
+        field.open = Delimiters::one(as_it_is(&unit("<|go|>say<|x|>")));
         field.rest.insert("tags", vec![Value::from(unit("%END%"))]);
         let draft = Draft {
             head: Object::from_iter([("start_anchor", unit("<|go|>"))]),

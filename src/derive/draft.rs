@@ -27,7 +27,9 @@ use crate::value::Object;
 use super::choices::{Choice, Choices};
 use super::delimiter::Draft;
 use super::options::DeriveOptions;
-use super::regex::{any_of, exact};
+use super::pattern::{
+    ANY_OR_LINE_BREAK, END, NUMBER, Pattern, any_of, either, exact, joined, none_of, not_ahead,
+};
 use super::search_input::SearchInput;
 use super::surroundings::Surroundings;
 use drafter::{Drafter, texts};
@@ -116,7 +118,7 @@ fn write(search_input: &SearchInput, drafter: &Drafter<'_>) -> Draft {
             template.insert("start_anchor_pattern", anchors_at_seams(anchors, &seams))
         }
         // Nothing of the prompt belongs to the turn.
-        [] => template.insert("start_anchor_pattern", "\\Z"),
+        [] => template.insert("start_anchor_pattern", END),
         several if several.iter().any(|one| one.contains(is_slot)) => {
             template.insert("start_anchor_pattern", any_anchor(several))
         }
@@ -175,21 +177,20 @@ fn anchors(search_input: &SearchInput) -> Vec<String> {
 }
 
 /// The expression for what a turn begins behind, whatever stands in the slots.
-fn any_anchor(anchors: &[String]) -> String {
+fn any_anchor(anchors: &[String]) -> Pattern {
     any_of(anchors.iter().map(|anchor| {
-        let texts = anchor.split(VARIABLE_SLOT).map(|text| {
-            let texts: Vec<String> = text.split(INDEX_SLOT).map(exact).collect();
-            texts.join("\\d+")
-        });
-        texts.collect::<Vec<String>>().join("[^\\n]*?")
+        let texts = anchor.split(VARIABLE_SLOT);
+        let texts = texts.map(|text| joined(text.split(INDEX_SLOT).map(exact), &NUMBER));
+        joined(texts, &none_of("\n").few())
     }))
 }
 
 /// The expression for what a turn begins behind; or for all of a message behind which a model writes the header itself.
-fn anchors_at_seams(anchors: &[String], before_seams: &[String]) -> String {
+fn anchors_at_seams(anchors: &[String], before_seams: &[String]) -> Pattern {
     let before = any_of(before_seams.iter().map(|marker| exact(marker)));
     let anchors = any_anchor(anchors);
-    format!("{anchors}|{before}(?:(?!{anchors})[\\s\\S])*\\Z")
+    let message = (not_ahead(anchors.clone()) + ANY_OR_LINE_BREAK).many();
+    either([anchors, before + message + END])
 }
 
 /// All calls of a turn as one value, if they are a list as Python writes one, and what stands around it.

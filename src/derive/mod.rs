@@ -31,7 +31,7 @@
 // In the order in which they build upon each other: no file imports from one of a later group.
 mod conversations;
 mod options;
-mod regex;
+mod pattern;
 mod stretches;
 mod trial;
 

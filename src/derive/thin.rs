@@ -15,13 +15,14 @@ use foldhash::{HashMap, HashSet};
 use memchr::memmem;
 
 use crate::markers::lexicon::unmarked;
-use crate::response::pattern::{Meter, Pattern};
+use crate::response::pattern::{self, Meter};
 use crate::response::{Patterns, ResponseTemplate, Tools};
 use crate::stopwatch::Stopwatch;
 
 use super::delimiter::{Delimiter, Delimiters, Draft, FieldDraft};
 use super::draft::Variants;
 use super::options::Lenience;
+use super::pattern::START;
 use super::reason::Reason;
 use super::sample::Origin;
 use super::search::MAX_TRYING;
@@ -595,12 +596,13 @@ impl<'a> Thinning<'a> {
     }
 
     /// What finds a delimiter wherever it matches, in texts that have what it needs, if there are any.
-    fn finder(&self, delimiter: &Delimiter, texts: &[usize]) -> Option<Pattern> {
+    fn finder(&self, delimiter: &Delimiter, texts: &[usize]) -> Option<pattern::Pattern> {
         let is_literal = !matches!(delimiter, Delimiter::Expression(_));
         if is_literal || texts.is_empty() {
             return None;
         }
-        let pattern = Pattern::new(&unmarked(&delimiter.expression())).ok()?;
+        let expression = unmarked(&delimiter.expression().to_string());
+        let pattern = pattern::Pattern::new(&expression).ok()?;
         // `<end>(?!x)` matches in a piece that ends before the `x`, and not in the whole; without such a look, what matches
         // in a piece matches in the whole.
         let is_in_whole =
@@ -976,7 +978,7 @@ fn moves<'v>(from: &Draft, whole: &'v Draft, variants: &'v Variants) -> Vec<Move
 /// first field alone may have left nothing before it.
 fn may_stand_behind(closer: &Delimiter, closes: &Delimiter, field: usize) -> bool {
     let expression = closer.expression();
-    expression.contains(&closes.expression()) || field == 0 && expression.contains("\\A")
+    expression.contains(&closes.expression()) || field == 0 && expression.contains(&START)
 }
 
 /// What closes other fields and stands in a delimiter of this one: that takes it along.
@@ -1008,7 +1010,8 @@ fn looks_around(draft: &Draft) -> isize {
 fn looks_far(side: &Delimiters) -> bool {
     // `<think>(?=.*?</think>)` hands out nothing until the whole thought is there.
     let mut alternatives = side.alternatives.iter();
-    alternatives.any(|one| matches!(one, Delimiter::Expression(text) if text.contains("(?=.*?")))
+    alternatives
+        .any(|one| matches!(one, Delimiter::Expression(expression) if expression.looks_far()))
 }
 
 /// How much there is to read for a person, and how much a parser has to hold back.
@@ -1035,6 +1038,8 @@ mod tests {
     use super::*;
     use crate::derive::choices::Choices;
     use crate::derive::options::DeriveOptions;
+    use crate::derive::pattern::exact as text;
+    use crate::derive::pattern::{ANYTHING, Pattern, SPACE, ahead, behind, not_behind};
     use crate::derive::{draft, invented};
     use crate::response::{ParserOptions, parse};
     use crate::value::Object;
@@ -1043,8 +1048,8 @@ mod tests {
         Delimiter::Exact(text.to_owned())
     }
 
-    fn expression(text: &str) -> Delimiter {
-        Delimiter::Expression(text.to_owned())
+    fn expression(pattern: Pattern) -> Delimiter {
+        Delimiter::Expression(pattern)
     }
 
     fn draft<const N: usize>(fields: [(&str, Vec<Delimiter>, Vec<Delimiter>); N]) -> Draft {
@@ -1067,9 +1072,9 @@ mod tests {
             vec![],
             vec![exact("<end>")],
             vec![exact("<ends>")],
-            vec![expression("<end>+")],
+            vec![expression(text("<end") + text(">").some())],
             vec![exact("<end>"), exact("<stop>")],
-            vec![expression("(?=<end>)")],
+            vec![expression(ahead(text("<end>")))],
         ]
         .into_iter()
         .map(|closes| cost(&closed(closes)))
@@ -1084,13 +1089,16 @@ mod tests {
             // Where one alternative looks around, another makes it little worse.
             (
                 vec![],
-                vec![expression("(?=<b>)"), expression("(?<! )<c>")],
+                vec![
+                    expression(ahead(text("<b>"))),
+                    expression(not_behind(text(" ")) + "<c>"),
+                ],
                 1,
                 0,
             ),
             (
-                vec![expression("<a>(?=.*?</a>)")],
-                vec![expression("(?=<b>)")],
+                vec![expression(text("<a>") + ahead(ANYTHING + "</a>"))],
+                vec![expression(ahead(text("<b>")))],
                 2,
                 1,
             ),
@@ -1123,42 +1131,45 @@ mod tests {
     #[test]
     fn a_text_is_closed_by_what_is_left_behind_a_field() {
         for (closer, closes, field, may) in [
-            (r"(?<=</call>\s*)</calls>", "</call>", 0, true),
-            (r"(?<=</t>\s*)<say>", "</call>", 1, false),
+            (
+                behind(text("</call>") + SPACE) + "</calls>",
+                "</call>",
+                0,
+                true,
+            ),
+            (behind(text("</t>") + SPACE) + "<say>", "</call>", 1, false),
             // Only the first field may have left nothing before it.
-            (r"\A\s*<say>", "</t>", 0, true),
-            (r"\A\s*<say>", "</call>", 1, false),
+            (START + SPACE + "<say>", "</t>", 0, true),
+            (START + SPACE + "<say>", "</call>", 1, false),
         ] {
-            let found = may_stand_behind(&expression(closer), &exact(closes), field);
-            assert_eq!(found, may, "{closer} {closes}");
+            let closer = expression(closer);
+            let found = may_stand_behind(&closer, &exact(closes), field);
+            assert_eq!(found, may, "{closer:?} {closes}");
         }
     }
 
     #[test]
     fn a_delimiter_takes_closers_of_other_fields_along() {
         let calls = (vec![exact("<call>")], vec![exact("</call>")]);
-        let text = |closes| {
+        let closed = |closes| {
             draft([
                 ("tool_calls", calls.0.clone(), calls.1.clone()),
                 ("content", vec![], closes),
             ])
         };
+        let opener = text("<calls>") + SPACE + "<call>";
         for (closes, delimiter, expected) in [
             (
                 vec![exact("<end>"), exact("<calls>")],
-                r"<calls>\s*<call>",
+                opener.clone(),
                 vec![(1, 1)],
             ),
-            (
-                vec![exact("<end>"), exact("<sep>")],
-                r"<calls>\s*<call>",
-                vec![],
-            ),
+            (vec![exact("<end>"), exact("<sep>")], opener.clone(), vec![]),
             // The only closer of a field is not for another one to take.
-            (vec![exact("<calls>")], r"<calls>\s*<call>", vec![]),
-            (vec![exact("<end>"), exact("<x>")], "</call>", vec![]),
+            (vec![exact("<calls>")], opener, vec![]),
+            (vec![exact("<end>"), exact("<x>")], text("</call>"), vec![]),
         ] {
-            let draft = text(closes);
+            let draft = closed(closes);
             let found = taken_along(&draft, 0, &expression(delimiter));
             assert_eq!(found, expected, "{draft:?}");
         }

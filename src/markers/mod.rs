@@ -3,6 +3,7 @@
 pub(crate) mod lexicon;
 
 use std::collections::HashSet;
+use std::hash::Hash;
 
 /// Brackets beyond ASCII, each before the one that closes it.
 const BRACKETS: &str = "«»‹›◁▷◀▶〈〉〈〉《》「」『』【】〔〕〖〗〘〙〚〛⟦⟧⟨⟩⟪⟫⟬⟭⟮⟯❨❩❪❫❬❭❮❯❰❱❲❳❴❵⦃⦄⦅⦆⦇⦈⦉⦊⦋⦌⦑⦒⧼⧽⌈⌉⌊⌋⁅⁆＜＞［］（）｛｝\u{E010}\u{E011}";
@@ -486,10 +487,11 @@ pub(crate) fn mirrored(open: &str) -> Option<String> {
     Some(format!("{start}/{name}"))
 }
 
-/// Drops empty texts, and all but the first of texts that are equal.
-pub(crate) fn dedup(texts: &mut Vec<String>) {
+/// Drops what is empty, and all but the first of what is equal.
+pub(crate) fn dedup<T: Clone + Default + Eq + Hash>(all: &mut Vec<T>) {
     let mut seen = HashSet::new();
-    texts.retain(|text| !text.is_empty() && seen.insert(text.clone()));
+    let nothing = T::default();
+    all.retain(|one| *one != nothing && seen.insert(one.clone()));
 }
 
 /// What closes something, at the beginning of what follows it: a marker, or the words of a line.

@@ -1,7 +1,11 @@
 //! Arguments that are not an object of JSON: those between markers, and those of a Python call.
 
 use crate::analysis::{CallParts, SingleArguments};
-use crate::derive::regex::{any_of, char_between, exact, ignoring_space};
+use crate::derive::pattern::{
+    ANY, ANYTHING, END, NOTHING, Pattern, SOME_SPACE, SPACE, WORD, ahead, any_of, behind,
+    char_between, either, exact, ignoring_space, joined, named, no_space_nor, none_of, not_ahead,
+    one_of,
+};
 use crate::format::{Node, Row, ValueType, ValueWriting};
 use crate::markers::{
     self, begins_with_rare_sign, closing_bracket, is_word, same_end, same_start, unlikely_in_prose,
@@ -12,10 +16,34 @@ use super::drafter::{Drafter, first_signs, texts};
 
 /// A list or an object of JSON: what stands in its strings ends nothing.
 // As in `["x, y=1)"]`.
-const JSON: &str = r#"[\[{](?:"(?:[^"\\]|\\.)*"|[^"])*?[\]}]"#;
+fn json() -> Pattern {
+    in_brackets(any_of([json_string(), none_of("\"")]).few())
+}
+
+/// A string of JSON.
+fn json_string() -> Pattern {
+    quoted_text("\"")
+}
+
+/// A text between these quotes, in which backslashes escape.
+fn quoted_text(quote: &str) -> Pattern {
+    let within = escaped(none_of(quote).nor("\\"));
+    exact(quote) + within.many() + quote
+}
+
+/// A character, or any that a backslash escapes.
+fn escaped(character: Pattern) -> Pattern {
+    any_of([character, exact("\\") + ANY])
+}
 
 /// How a list or an object begins that Python prints, if a text comes first in it.
-const LIST: &str = r"[\[{]+'";
+fn list_start() -> Pattern {
+    one_of("[{").some() + "'"
+}
+
+fn in_brackets(within: Pattern) -> Pattern {
+    one_of("[{") + within + one_of("]}")
+}
 
 impl Drafter<'_> {
     /// Arguments between markers.
@@ -36,31 +64,31 @@ impl Drafter<'_> {
         let nested = tagged.nested_quotes();
         // A value may be wrapped only where its signs ask for it: `<![CDATA[a < b]]>` beside `7`.
         if let Some((open, _)) = tagged.wrapping().filter(|_| nested.is_none()) {
-            between.push_str(&optional(open));
+            between = between + optional(open);
         }
         let key = key_class(tagged);
         let value = match tagged.close().is_empty() {
             true => self.open_value(tagged, &key, &between),
-            false => closed_value(tagged, &key, &between, &self.behind_value(tagged)),
+            false => closed_value(tagged, &key, &between, self.behind_value(tagged)),
         };
-        let key = whole_key(tagged, &key);
-        let open = before_key(tagged);
+        let key = whole_key_class(tagged).some();
         // No key begins as a closing tag does.
-        let is_tag = tagged.close_names_key() && open.ends_with(['<', '[']);
-        let no_slash = if is_tag { "(?!/)" } else { "" };
-        let pattern = format!("{open}(?P<key>{no_slash}{key}){between}{value}");
+        let is_bracket = matches!(&*tagged.opens, [open] if open.ends_with(['<', '[']));
+        let is_tag = tagged.close_names_key() && is_bracket;
+        let key = named("key", not_ahead(exact("/")).when(is_tag) + key);
+        let pattern = before_key(tagged) + key + between + value;
         match nested {
             Some(quotes) => arguments(pattern, values_in_quotes(tagged, quotes)),
             // What is written as it is may be a text: `75001` is one, unless types are to be guessed.
             None if self.options.guess_types || tagged.has_json_texts() => {
                 arguments(pattern, json_or_text(&[]))
             }
-            None => Object::from_iter([("tag_pattern", pattern)]),
+            None => Object::from_iter([("tag_pattern", Value::from(pattern))]),
         }
     }
 
     /// The expression for a sign that begins what may stand behind a value.
-    fn behind_value(&self, tagged: &SingleArguments<'_>) -> String {
+    fn behind_value(&self, tagged: &SingleArguments<'_>) -> Pattern {
         let ends = self.turn_ends();
         let calls = self
             .calls
@@ -71,55 +99,51 @@ impl Drafter<'_> {
     }
 
     /// A value that nothing closes: what follows shows where it ends.
-    fn open_value(&self, tagged: &SingleArguments<'_>, key: &str, between: &str) -> String {
+    fn open_value(
+        &self,
+        tagged: &SingleArguments<'_>,
+        key: &Pattern,
+        between: &Pattern,
+    ) -> Pattern {
         // A text of JSON says itself where it ends. Other values hold texts, too.
         if tagged.has_json_texts() {
-            let separator = ignoring_space(&tagged.separator);
-            let next = format!(
-                "{separator}{}{key}+{between}",
-                ignoring_space(tagged.open())
-            );
-            let end = format!("(?={next}|\\s*\\Z)");
-            return format!(r#"(?P<value>"(?:[^"\\]|\\.)*"|{JSON}{end}|.*?{end})"#);
+            let next = ignoring_space(&tagged.separator) + ignoring_space(tagged.open());
+            let next = next + key.clone().some() + between;
+            let end = ahead(either([next, SPACE + END]));
+            let forms = [json_string(), json() + &end, ANYTHING + end];
+            return named("value", either(forms));
         }
         match tagged.separator.trim().chars().next() {
             Some(stop) => {
-                let (separator, open) = (
-                    ignoring_space(&tagged.separator),
-                    ignoring_space(tagged.open()),
-                );
+                let next = ignoring_space(&tagged.separator) + ignoring_space(tagged.open());
                 // The next key has none of the signs before it, so that each sign is looked behind once.
                 let key = match is_word(stop) {
-                    true => key.to_owned(),
-                    false => key.replacen("[^", &format!("[^{}", exact(&stop.to_string())), 1),
+                    true => key.clone(),
+                    false => key.clone().excluding(stop),
                 };
                 let behind = self.calls.map(behind_arguments).unwrap_or_default();
-                let space = if behind.starts_with(char::is_whitespace) {
-                    "\\s*"
-                } else {
-                    ""
-                };
-                let end = format!("(?={separator}{open}{key}+{between}|{space}\\Z)");
-                format!("(?P<value>{JSON}{end}|.*?{end})")
+                let space = SPACE.when(behind.starts_with(char::is_whitespace));
+                let end = ahead(either([next + key.some() + between, space + END]));
+                named("value", either([json() + &end, ANYTHING + end]))
             }
             // Nothing but the next key's marker ends a value: it may be of several lines.
             None if begins_unambiguously(tagged.open()) || self.begin_lines(tagged) => {
                 let behind = self.calls.map(behind_arguments).unwrap_or_default();
                 let space = &behind[..behind.len() - behind.trim_start().len()];
-                let separator = optional(&tagged.separator);
                 let opens = any_of(tagged.opens.iter().map(|open| exact(open)));
-                let next = format!("{separator}{opens}{key}+{between}");
-                format!("(?P<value>.*?)(?={next}|{}\\Z)", optional(space))
+                let next = optional(&tagged.separator) + opens + key.clone().some() + between;
+                named("value", ANYTHING) + ahead(either([next, optional(space) + END]))
             }
             // Where each argument has a line, a value goes up to its end.
             None if tagged.open().contains('\n') || tagged.open().trim().is_empty() => {
-                "(?P<value>[^\\n]*)".to_owned()
+                named("value", none_of("\n").many())
             }
             // A sign that opens arguments may stand in later lines, too, so a value is looked for on its own line
             // only.
             None => {
-                let next = format!("{}{key}+{between}", exact(tagged.open()));
-                format!("(?P<value>[^\\n]*?)(?={next}|\\s*(?:\\n|\\Z))")
+                let next = exact(tagged.open()) + key.clone().some() + between;
+                let end = SPACE + any_of([exact("\n"), END]);
+                named("value", none_of("\n").few()) + ahead(either([next, end]))
             }
         }
     }
@@ -168,17 +192,19 @@ impl Drafter<'_> {
         }
         // Texts within a list have Python's quotes, whatever stands around the list.
         quotes.push(["'", "'"].map(str::to_owned));
-        let (open, head) = (before_key(tagged), ignoring_space(head));
-        let key = whole_key(tagged, &key_class(tagged));
         let (before, after) = (exact(before), exact(after));
-        let value = format!("{before}.*?{after}|{LIST}.*?(?=\\s*{after})");
+        let end = SPACE + &after;
         // What closes a list must not be taken for what opens the next argument.
-        let closed = match close.trim().starts_with(tagged.open().trim()) {
-            true => format!("(?:\\s*{after})?"),
-            false => String::new(),
-        };
-        let list = format!("(?:{before}\\s*(?={LIST}))?");
-        let pattern = format!("{open}(?P<key>{key}){head}{list}(?P<value>{value}){closed}");
+        let is_like_opener = close.trim().starts_with(tagged.open().trim());
+        let closed = end.clone().or_nothing().when(is_like_opener);
+        let list = before.clone() + SPACE + ahead(list_start());
+        let value = either([
+            before + ANYTHING + after,
+            list_start() + ANYTHING + ahead(end),
+        ]);
+        let key = named("key", whole_key_class(tagged).some());
+        let head = before_key(tagged) + key + ignoring_space(head);
+        let pattern = head + list.or_nothing() + named("value", value) + closed;
         Some(arguments(pattern, json_or_text(&quotes)))
     }
 
@@ -193,52 +219,56 @@ impl Drafter<'_> {
     /// it where all texts are JSON, as in `="name='Bob'"`: there it knows no text by single quotes, and `'7'` is a number.
     pub(super) fn python(&self, calls: &CallParts<'_>, tagged: &SingleArguments<'_>) -> Object {
         // Where no marker closes calls, the last bracket stays with the arguments, and shows where they end.
-        let bracket = match unlikely_in_prose(markers::split_close(&calls.close).0) {
-            true => "",
-            false => "\\)?",
-        };
-        // Models write a comma behind the last argument, too, where each has a line.
+        let is_closed = unlikely_in_prose(markers::split_close(&calls.close).0);
+        let bracket = exact(")").or_nothing().when(!is_closed);
         let key = python_key(tagged);
-        let end = format!(r"\s*(?:,\s*{key}\s*=|(?:,\s*)?{bracket}\s*\Z)");
+        let next = || SPACE + &key + SPACE + "=";
+        let is_assigned = SPACE + "=" + SPACE;
+        // Models write a comma behind the last argument, too, where each has a line.
+        let last = (exact(",") + SPACE).or_nothing() + bracket + SPACE + END;
+        let end = SPACE + any_of([exact(",") + next(), last]);
         let is_python = |(open, _): &(&str, &str)| open.contains(['\'', '"']);
         if let Some(quotes) = tagged.quotes().filter(|quotes| !is_python(quotes)) {
-            let value = outside_quotes(quotes);
-            let pattern = format!(r"(?P<key>{key})\s*=\s*(?P<value>{value})(?={end})");
+            let value = named("value", outside_quotes(quotes));
+            let pattern = named("key", key) + is_assigned + value + ahead(end);
             return arguments(pattern, values_in_quotes(tagged, quotes));
         }
+        let comma = exact(",") + ahead(next());
+        let closed = exact(")") + ahead(SPACE + END);
+        let not_ended = not_ahead(exact("'") + one_of(",)")) + ANY;
         let texts = [
-            format!(r"='(?:(?!'[,)]).)*'(?:,(?=\s*{key}\s*=)|\)(?=\s*\Z))"),
-            format!("='[^']*'(?={end})"),
+            exact("='") + not_ended.many() + "'" + any_of([comma, closed]),
+            exact("='") + none_of("'").many() + "'" + ahead(end.clone()),
             // In `=' it's 'so''` there are quotes, and the one that ends it has a key or the end behind it.
-            format!(r"(?<=')(?:[^\\]|\\.)*?(?='{end})"),
+            behind(exact("'")) + escaped(none_of("\\")).few() + ahead(exact("'") + &end),
         ];
         // Models take the other quotes where a text has these in it: `="it's 'so'"`.
-        let plain = format!("=\"[^\"\\\\]*\"(?={end})");
+        let plain = exact("=\"") + none_of("\"\\").many() + "\"" + ahead(end.clone());
+        // What stands in the strings of a list ends nothing.
+        let within = any_of([json_string(), quoted_text("'"), none_of("\"'")]);
+        let list = in_brackets(within.few());
         let others = [
-            r#""(?:[^"\\]|\\.)*""#.to_owned(),
-            // What stands in the strings of a list ends nothing.
-            format!(
-                r#"(?:[\[{{](?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|[^"'])*?[\]}}]|(?!=).*?)(?={end})"#
-            ),
+            json_string(),
+            any_of([list, not_ahead(exact("=")) + ANYTHING]) + ahead(end),
         ];
         let mut quotes = [("='", "',"), ("='", "')"), ("='", "'")].to_vec();
         let mut forms = texts.to_vec();
+        let is_assigned = is_assigned + exact("'").or_nothing();
         let assigned = match tagged.has_python_lists() {
             true => {
                 quotes.extend([("=\"", "\""), ("'", "'")]);
                 forms.push(plain);
-                r#"(?:(?==['"])|\s*=\s*'?)"#
+                any_of([ahead(exact("=") + one_of("'\"")), is_assigned])
             }
             false if tagged.has_json_texts() => {
                 quotes.clear();
                 forms.drain(..2);
-                r"\s*=\s*'?"
+                is_assigned
             }
-            false => r"(?:(?==')|\s*=\s*'?)",
+            false => any_of([ahead(exact("='")), is_assigned]),
         };
         forms.extend(others);
-        let forms = forms.join("|");
-        let pattern = format!(r"(?P<key>{key}){assigned}(?P<value>{forms})");
+        let pattern = named("key", key) + assigned + named("value", either(forms));
         let quotes = quotes.iter();
         let quotes: Vec<[String; 2]> = quotes
             .map(|(open, close)| [*open, *close].map(str::to_owned))
@@ -249,17 +279,17 @@ impl Drafter<'_> {
 
 /// The expression for a key in a Python call. Those of tools may have other signs than Python's names, and blanks, but none of
 /// those that stand around values.
-fn python_key(tagged: &SingleArguments<'_>) -> String {
+fn python_key(tagged: &SingleArguments<'_>) -> Pattern {
     let (open, close) = tagged.quotes().unwrap_or_default();
     let signs = open.chars().next().into_iter().chain(close.chars().next());
-    let signs: String = signs
-        .filter(|sign| !is_word(*sign) && !"'\"".contains(*sign))
-        .collect();
-    let within = format!("[^\\s=,'\"(){}]", exact(&signs));
+    let signs = signs.filter(|sign| !is_word(*sign) && !"'\"".contains(*sign));
+    let none_of_these = |own: &str| signs.clone().fold(no_space_nor(own), Pattern::nor);
+    let within = none_of_these("=,'\"()");
     // A key may have brackets, as `items[0]`, but a list begins with one.
-    let first = format!("[^\\s=,'\"(){{}}\\[\\]{}]", exact(&signs));
+    let first = none_of_these("=,'\"(){}[]");
     // Blanks stand only between its parts, so that it matches in one way: engines that go back try all there are.
-    format!("{first}{within}*(?: +{within}+)*")
+    let part = exact(" ").some() + within.clone().some();
+    first + within.many() + part.many()
 }
 
 /// Arguments between markers that nothing closes but the quotes around texts, as in `--city 'Paris' --days 3`. A text is
@@ -267,31 +297,36 @@ fn python_key(tagged: &SingleArguments<'_>) -> String {
 fn quoted(tagged: &SingleArguments<'_>, (open, close): (&str, &str)) -> Object {
     let parser = values_in_quotes(tagged, (open, close));
     let list = match tagged.nested_quotes() {
-        Some(quotes) => format!(r"[\[{{]{}[\]}}]", outside_quotes(quotes)),
-        None => JSON.to_owned(),
+        Some(quotes) => in_brackets(outside_quotes(quotes)),
+        None => json(),
     };
-    let (key, between) = (key_class(tagged), variants(&tagged.between));
     // Nor does one begin as an object does.
-    let key = key.replacen("[^", "[^{", 1);
-    let (separator, next) = (
-        ignoring_space(&tagged.separator),
-        ignoring_space(tagged.open()),
-    );
-    let end = format!("(?={separator}{next}{key}+{between}|\\s*\\Z)");
+    let key = key_class(tagged).excluding("{").some();
+    let between = variants(&tagged.between);
+    let next = ignoring_space(&tagged.separator) + ignoring_space(tagged.open());
+    let end = ahead(either([next + &key + &between, SPACE + END]));
     let opener = optional(open);
     let [open, close] = [open, close].map(exact);
     // With its quotes, `'7'` is a text to the parser of values, and `7` a number.
-    let whole = format!("{open}(?:(?!{close}).)*{close}{end}");
-    let value = format!("{whole}|(?<={open}).*?(?={close}{end})|{list}{end}|.*?{end}");
-    let start = format!("{}(?P<key>{key}+){between}", before_key(tagged));
-    let pattern = format!("{start}(?:(?={whole})|{opener})(?P<value>{value})");
+    let within = (not_ahead(close.clone()) + ANY).many();
+    let whole = open.clone() + within + &close + &end;
+    let value = either([
+        whole.clone(),
+        behind(open) + ANYTHING + ahead(close + &end),
+        list + &end,
+        ANYTHING + end,
+    ]);
+    let start = before_key(tagged) + named("key", key) + between;
+    let pattern = start + any_of([ahead(whole), opener]) + named("value", value);
     arguments(pattern, parser)
 }
 
 /// The expression for a value up to what ends it, where texts stand in quotes: what stands within them ends nothing.
-fn outside_quotes((open, close): (&str, &str)) -> String {
-    let [open, close] = [exact(open), exact(close)];
-    format!("(?:{open}(?:(?!{close}).)*{close}|(?!{open}).)*?")
+fn outside_quotes((open, close): (&str, &str)) -> Pattern {
+    let [open, close] = [open, close].map(exact);
+    let within = (not_ahead(close.clone()) + ANY).many();
+    let text = open.clone() + within + close;
+    any_of([text, not_ahead(open) + ANY]).few()
 }
 
 /// The parser of values whose texts stand in quotes, also those in lists and objects.
@@ -318,63 +353,54 @@ fn behind_arguments<'a>(calls: &'a CallParts<'_>) -> &'a str {
 ///
 /// A value may hold elements, too: the last closer before the next key is its own. So is that of signs which a value may
 /// have as well, if what stands around the next key follows.
-fn closed_value(tagged: &SingleArguments<'_>, key: &str, between: &str, behind: &str) -> String {
+fn closed_value(
+    tagged: &SingleArguments<'_>,
+    key: &Pattern,
+    between: &Pattern,
+    sign_behind: Pattern,
+) -> Pattern {
     let close = any_of(tagged.closes.iter().map(|close| after_value(close, key)));
-    let separator = match tagged.separator.trim() {
-        "" => String::new(),
-        separator => format!("(?:{})?\\s*", ignoring_space(separator)),
-    };
+    let separator = SPACE + optional_separator(tagged.separator.trim());
     let open = opening(tagged);
     let is_clear = unlikely_in_prose(tagged.close());
-    let ahead = match (tagged.close_names_key(), is_clear) {
+    let next = match (tagged.close_names_key(), is_clear) {
         // In `<at><ul><li>a</li></ul></at>`, only the last closer has another key or the end behind it.
         (true, _) => {
             // No key begins as a closing tag does.
-            let first = key.replacen("[^", "[^/", 1);
-            format!("(?=\\s*{separator}(?:{open}{first}{key}*{between}|\\Z))")
+            let key = key.clone().excluding("/") + key.clone().many();
+            ahead(separator + any_of([open + key + between, END]))
         }
         // What closes a value of one type may stand in one of another.
-        (false, true) if tagged.closes.len() > 1 => {
-            format!("(?=\\s*{separator}(?:{open}|\\Z))")
-        }
+        (false, true) if tagged.closes.len() > 1 => ahead(separator + any_of([open, END])),
         // A value may speak of what closes it: behind the real one, another marker or nothing stands.
-        (false, true) if may_lack_closer(tagged) => {
-            format!("(?=\\s*{separator}(?:{behind}|\\Z))")
-        }
-        (false, true) => String::new(),
+        (false, true) if may_lack_closer(tagged) => ahead(separator + any_of([sign_behind, END])),
+        (false, true) => NOTHING,
         // `place="by "the" sea" zip=`: a quote within the value ends nothing.
         (false, false) => {
-            let separator = ignoring_space(&tagged.separator);
-            let space = match tagged.open().starts_with(char::is_whitespace) {
-                true => "\\s*",
-                false => "",
-            };
-            let key = whole_key(tagged, key);
-            let next = format!("{separator}{space}{open}{key}{between}");
-            format!("(?={next}|\\s*\\Z)")
+            let space = SPACE.when(tagged.open().starts_with(char::is_whitespace));
+            let next = ignoring_space(&tagged.separator) + space + open;
+            let next = next + whole_key_class(tagged).some() + between;
+            ahead(either([next, SPACE + END]))
         }
     };
+    let end = close + next;
     if let Some(quotes) = tagged.nested_quotes() {
-        return format!("(?P<value>{}){close}{ahead}", outside_quotes(quotes));
+        return named("value", outside_quotes(quotes)) + end;
     }
     match tagged.wrapping() {
         // What is wrapped may hold what closes an argument: `<![CDATA[</arg>]]></arg>`.
         Some((open, wrapped)) if !open.trim().is_empty() && !wrapped.trim().is_empty() => {
-            let within = format!(
-                "(?<={}).*?(?={}{close}{ahead})",
-                exact(open),
-                exact(wrapped)
-            );
-            let wrapped = optional(wrapped);
-            format!("(?P<value>{within}|.*?){wrapped}{close}{ahead}")
+            let within = behind(exact(open)) + ANYTHING + ahead(exact(wrapped) + &end);
+            named("value", either([within, ANYTHING])) + optional(wrapped) + end
         }
         wrapping => {
-            let end = wrapping.map(|(_, end)| optional(end)).unwrap_or_default();
+            let end = optional(wrapping.map_or("", |(_, end)| end)) + end;
             // Models leave out what closes the last value.
-            match may_lack_closer(tagged) {
-                true => format!("(?P<value>.*?)(?:{end}{close}{ahead}|\\s*\\Z)"),
-                false => format!("(?P<value>.*?){end}{close}{ahead}"),
-            }
+            let end = match may_lack_closer(tagged) {
+                true => any_of([end, SPACE + END]),
+                false => end,
+            };
+            named("value", ANYTHING) + end
         }
     }
 }
@@ -397,11 +423,11 @@ fn begins_unambiguously(text: &str) -> bool {
 }
 
 /// What a key consists of.
-pub(super) fn key_class(tagged: &SingleArguments<'_>) -> String {
+fn key_class(tagged: &SingleArguments<'_>) -> Pattern {
     let between = tagged.first_between();
     match between.chars().next() {
         // Between quotes a key may have white space in it.
-        Some(quote @ ('"' | '\'')) => format!("[^{quote}]"),
+        Some(quote @ ('"' | '\'')) => none_of(quote),
         // Nor is a sign that closes a value: it is that of the argument before.
         _ => {
             let close = tagged.closes.first().map(Row::first_text);
@@ -422,8 +448,8 @@ pub(super) fn key_class(tagged: &SingleArguments<'_>) -> String {
     }
 }
 
-/// The expression for a key: with blanks in it where what stands behind one is clear, and no element's name.
-pub(super) fn whole_key(tagged: &SingleArguments<'_>, class: &str) -> String {
+/// What a whole key consists of: with blanks in it where what stands behind one is clear, and no element's name.
+pub(super) fn whole_key_class(tagged: &SingleArguments<'_>) -> Pattern {
     let between = tagged.first_between();
     // In `<arg due date>` the sign ends the key; in `due date: 7` the first word might end a value.
     let is_clear = between.starts_with('>') || unlikely_in_prose(between);
@@ -431,30 +457,30 @@ pub(super) fn whole_key(tagged: &SingleArguments<'_>, class: &str) -> String {
     // Between quotes the class has blanks.
     let takes_blanks = between.starts_with(|c: char| c.is_whitespace() || "\"'".contains(c));
     match is_clear && !takes_blanks && !is_element {
-        true => format!("{}+", class.replace("\\s", "\\n")),
-        false => format!("{class}+"),
+        true => key_class(tagged).with_blanks(),
+        false => key_class(tagged),
     }
 }
 
 /// What stands before a key.
-fn before_key(tagged: &SingleArguments<'_>) -> String {
+fn before_key(tagged: &SingleArguments<'_>) -> Pattern {
     let open = tagged.open().trim();
     let separator = match tagged.separator.trim() {
         // It must not be taken for what opens an argument, or for a part of the key. A word may begin a key.
-        separator
-            if separator.starts_with(open)
-                && !separator.starts_with(is_word)
-                && !separator.is_empty() =>
-        {
-            format!("(?:{})?\\s*", ignoring_space(separator))
-        }
-        _ => String::new(),
+        separator if separator.starts_with(open) && !separator.starts_with(is_word) => separator,
+        _ => "",
     };
-    format!("{separator}{}", opening(tagged))
+    optional_separator(separator) + opening(tagged)
+}
+
+/// What separates two arguments, if there is anything, and white space behind it.
+fn optional_separator(separator: &str) -> Pattern {
+    let own = ignoring_space(separator).grouped().or_nothing() + SPACE;
+    own.when(!separator.is_empty())
 }
 
 /// What opens an argument.
-fn opening(tagged: &SingleArguments<'_>) -> String {
+fn opening(tagged: &SingleArguments<'_>) -> Pattern {
     any_of(
         tagged
             .opens
@@ -463,7 +489,7 @@ fn opening(tagged: &SingleArguments<'_>) -> String {
     )
 }
 
-fn arguments(pattern: String, value_parser: Object) -> Object {
+fn arguments(pattern: Pattern, value_parser: Object) -> Object {
     let mut arguments = Object::from_iter([("tag_pattern", pattern)]);
     arguments.insert("value_parser", value_parser);
     arguments
@@ -483,9 +509,9 @@ fn json_or_text(quotes: &[[String; 2]]) -> Object {
 }
 
 /// One of several texts, of which only the middle differs.
-fn variants(texts: &[Row]) -> String {
+fn variants(texts: &[Row]) -> Pattern {
     let [first, others @ ..] = texts else {
-        return String::new();
+        return NOTHING;
     };
     if others.is_empty() {
         return before_value(first);
@@ -505,7 +531,7 @@ fn variants(texts: &[Row]) -> String {
     let is_closed = end.starts_with(|c: char| !c.is_alphanumeric());
     let middle = match is_closed && middles.iter().all(is_word) {
         // A word that names the value's type: there are more types than those that were seen.
-        true => "\\w+".to_owned(),
+        true => WORD,
         false => {
             // The first that matches counts.
             let mut middles = middles;
@@ -513,39 +539,35 @@ fn variants(texts: &[Row]) -> String {
             any_of(middles.into_iter().map(exact))
         }
     };
-    format!("{}{middle}{}", ignoring_space(start), before_value(end))
+    ignoring_space(start) + middle + before_value(end)
 }
 
 /// The expression for white space, on one line or not.
-pub(super) fn space_of(space: &str) -> String {
+pub(super) fn space_of(space: &str) -> Pattern {
     match space {
-        "" => String::new(),
-        space if space.contains('\n') => "\\s+".to_owned(),
-        _ => "[ \\t]+".to_owned(),
+        "" => NOTHING,
+        space if space.contains('\n') => SOME_SPACE,
+        _ => one_of(" \t").some(),
     }
 }
 
 /// White space after a marker and before a value: what the format writes is not the value's.
-fn before_value(text: &str) -> String {
+fn before_value(text: &str) -> Pattern {
     let marker = text.trim_end();
     let space = &text[marker.len()..];
     // White space may stand between two tags, as in `</key><value>`.
     let marker = match markers::markers_or_whole(marker).as_slice() {
         [] | [_] => ignoring_space(marker),
         tags => {
-            let tags: Vec<String> = tags.iter().map(|tag| ignoring_space(tag)).collect();
-            let before = match marker.starts_with(char::is_whitespace) {
-                true => "\\s*",
-                false => "",
-            };
-            format!("{before}{}", tags.join("\\s*"))
+            let before = SPACE.when(marker.starts_with(char::is_whitespace));
+            before + joined(tags.iter().map(|tag| ignoring_space(tag)), &SPACE)
         }
     };
-    format!("{marker}{}", optional(space))
+    marker + optional(space)
 }
 
 /// What stands after a value. White space before a marker is not the value's.
-fn after_value(close: &Row, key: &str) -> String {
+fn after_value(close: &Row, key: &Pattern) -> Pattern {
     let parts = close
         .nodes()
         .iter()
@@ -555,21 +577,17 @@ fn after_value(close: &Row, key: &str) -> String {
                 let text = text.trim_end();
                 let marker = text.trim_start();
                 let space = &text[..text.len() - marker.len()];
-                format!("{}{}", optional(space), ignoring_space(marker))
+                optional(space) + ignoring_space(marker)
             }
             Node::Literal(text) => ignoring_space(text.trim_end()),
-            _ => format!("{key}+"),
+            _ => key.clone().some(),
         });
     parts.collect()
 }
 
 /// A text that may be left out.
-fn optional(text: &str) -> String {
-    match text.chars().count() {
-        0 => String::new(),
-        1 => format!("{}?", exact(text)),
-        _ => format!("(?:{})?", exact(text)),
-    }
+fn optional(text: &str) -> Pattern {
+    exact(text).or_nothing()
 }
 
 #[cfg(test)]
@@ -738,10 +756,14 @@ mod tests {
             (" = ", r"\s*= ?", " ?="),
         ] {
             assert_eq!(before_value(text), before, "{text:?}");
-            assert_eq!(after_value(&text.into(), r"[^\s>]"), after, "{text:?}");
+            assert_eq!(
+                after_value(&text.into(), &no_space_nor(">")),
+                after,
+                "{text:?}"
+            );
         }
         let element = Row::of(Node::row("</KEY>\n").parts());
-        assert_eq!(after_value(&element, r"[^\s>]"), r"</[^\s>]+>");
+        assert_eq!(after_value(&element, &no_space_nor(">")), r"</[^\s>]+>");
     }
 
     #[test]

@@ -1,7 +1,10 @@
 //! The field for a text that is read by whatever stands around it.
 
 use crate::derive::delimiter::{Delimiter, Delimiters, FieldDraft};
-use crate::derive::regex::{any_of, exact, ignoring_space};
+use crate::derive::pattern::{
+    ANYTHING, NOTHING, Pattern, SPACE, START, ahead, any_of, behind, exact, ignoring_space,
+    no_space_nor, none_of, not_ahead, not_behind,
+};
 use crate::derive::surroundings::{SharedClose, TextBounds};
 use crate::markers::{self, begins_with_rare_sign, same_end, same_start, unlikely_in_prose};
 
@@ -9,7 +12,9 @@ use super::drafter::Drafter;
 
 /// Behind a quote in a string of JSON that no backslash escapes. In `"C:\\"`, the second backslash is escaped
 /// itself.
-const BEHIND_QUOTE: &str = r#"(?<=[^\\](?:\\\\)*")"#;
+fn behind_quote() -> Pattern {
+    behind(none_of("\\") + exact("\\\\").many() + "\"")
+}
 
 impl Drafter<'_> {
     /// The field for a text that stands between these others.
@@ -27,13 +32,12 @@ impl Drafter<'_> {
         closes.retain(|close| !all.iter().any(|other| goes_on(close, other)));
         markers::dedup(&mut closes);
         if around.is_json {
-            let openers = self.openers(around);
-            let open = format!("{openers}\\s*(?=\")");
+            let open = self.openers(around) + SPACE + ahead(exact("\""));
             field.open = Delimiters::one(Delimiter::Expression(open));
             let closers = any_of(closers(around, &closes));
             // Behind its first quote a text has just begun: `"}" is a brace` starts with what would close it.
             let not_first = not_behind_first_quote(around);
-            let close = format!("{BEHIND_QUOTE}{not_first}\\s*{closers}");
+            let close = behind_quote() + not_first + SPACE + closers;
             field.close = Delimiters::one(Delimiter::Expression(close));
             // The quotes stay with the text, so that its escapes are read.
             field.rest.insert("content", "json");
@@ -57,25 +61,21 @@ impl Drafter<'_> {
         field
     }
 
-    fn openers(&self, around: &TextBounds) -> String {
+    fn openers(&self, around: &TextBounds) -> Pattern {
         // Renderings have some values of `<think budget="512">`, and prompts may have any.
         let attribute = around_attribute(&around.opens);
         if let Some((before, behind)) =
             // `<part kind=` may open calls as well, and then the value is what tells them apart.
             attribute.filter(|(before, _)| !self.begins_other(before, &around.opens))
         {
-            return format!(
-                "{}[^{}\\s]*{}",
-                ignoring_space(before),
-                exact(&behind[..1]),
-                ignoring_space(behind)
-            );
+            let value = no_space_nor("").excluding(&behind[..1]).many();
+            return ignoring_space(before) + value + ignoring_space(behind);
         }
         let opens = around.opens.iter().map(|open| match open.as_str() {
             "" => self.start(around),
             // An answer may have the same words in it.
             words if !around.is_json && !has_marker(words) && !begins_with_rare_sign(words) => {
-                format!("{}{}", self.before_words(around), ignoring_space(words))
+                self.before_words(around) + ignoring_space(words)
             }
             open => ignoring_space(open),
         });
@@ -84,26 +84,26 @@ impl Drafter<'_> {
 
     /// The expression for the places where words may open a text: the beginning of a turn, and behind what was seen
     /// before them. Empty if that is nothing.
-    fn before_words(&self, around: &TextBounds) -> String {
-        let mut behind = Vec::new();
+    fn before_words(&self, around: &TextBounds) -> Pattern {
+        let mut before = Vec::new();
         for text in &around.behind {
             // Where words follow upon a blank, there is no place by which to tell them from others.
             match text.trim() {
-                "" if !text.contains('\n') => return String::new(),
+                "" if !text.contains('\n') => return NOTHING,
                 // Where a line break stood before it, `Remark:` amid a line opens nothing.
-                "" => behind.push("\\n".to_owned()),
-                close => behind.push(exact(close)),
+                "" => before.push(exact("\n")),
+                close => before.push(exact(close)),
             }
         }
-        markers::dedup(&mut behind);
+        markers::dedup(&mut before);
         let mut places = match around.is_first {
             true => self.turn_starts(),
             false => Vec::new(),
         };
-        if !behind.is_empty() {
-            places.push(format!("(?<={}\\s*)", any_of(&behind)));
+        if !before.is_empty() {
+            places.push(behind(any_of(before) + SPACE));
         }
-        format!("{}\\s*", any_of(&places))
+        any_of(places) + SPACE
     }
 
     /// Whether what opens another part begins with a text.
@@ -117,7 +117,7 @@ impl Drafter<'_> {
     }
 
     /// The beginning of a turn, if it does not begin with what opens another part, and what closes this one comes.
-    fn start(&self, around: &TextBounds) -> String {
+    fn start(&self, around: &TextBounds) -> Pattern {
         let content = self.around.and_then(|around| around.content.as_ref());
         let mut others = self.call_openers();
         others.extend(
@@ -125,20 +125,18 @@ impl Drafter<'_> {
                 .iter()
                 .flat_map(|content| content.opens.iter().cloned()),
         );
-        let ahead = around.ahead.iter();
-        let ahead = ahead.map(|ahead| format!("{}{}", ahead.close, ahead.next));
-        let closers = around.closes.iter().cloned().chain(ahead);
-        let closers: Vec<String> = closers.map(|close| ignoring_space(close.trim())).collect();
-        let mut start = "\\A".to_owned();
+        let shared = around.ahead.iter();
+        let shared = shared.map(|ahead| format!("{}{}", ahead.close, ahead.next));
+        let closers = around.closes.iter().cloned().chain(shared);
+        let closers: Vec<Pattern> = closers.map(|close| ignoring_space(close.trim())).collect();
+        let mut start = START;
         if !others.is_empty() {
-            start.push_str(&format!(
-                "(?!\\s*{})",
-                any_of(others.iter().map(|open| ignoring_space(open)))
-            ));
+            let others = others.iter().map(|open| ignoring_space(open));
+            start = start + not_ahead(SPACE + any_of(others));
         }
         if !closers.is_empty() {
             // What nothing opens is a thought only if what closes one comes.
-            start.push_str(&format!("(?=.*?{})", any_of(&closers)));
+            start = start + ahead(ANYTHING + any_of(closers));
         }
         start
     }
@@ -175,38 +173,34 @@ fn can_be_literal(text: &str) -> bool {
 }
 
 /// The expression for all places but that behind the quote with which a string of JSON begins.
-fn not_behind_first_quote(around: &TextBounds) -> String {
+fn not_behind_first_quote(around: &TextBounds) -> Pattern {
     let before = around.opens.iter().map(|open| match open.as_str() {
-        "" => "\\A".to_owned(),
+        "" => START,
         open => ignoring_space(open),
     });
-    format!("(?<!{}\\s*\")", any_of(before))
+    not_behind(any_of(before) + SPACE + "\"")
 }
 
 /// The expressions for what closes a text: these texts, and the places before what opens the next part. Words
 /// and common signs have to stand at the beginning of a line, if that is where they were seen.
-fn closers(around: &TextBounds, closes: &[String]) -> Vec<String> {
+fn closers(around: &TextBounds, closes: &[String]) -> Vec<Pattern> {
     let own = closes.iter().map(|close| {
         let is_said = markers::reads_like_prose(close) || !unlikely_in_prose(close);
         // Where `==` on a line of its own closes a thought, `if a == b` does not.
         let is_line = close.starts_with('\n') && is_said;
-        let line = if is_line { "\\n\\s*" } else { "" };
-        format!("{line}{}", ignoring_space(close.trim()))
+        (exact("\n") + SPACE).when(is_line) + ignoring_space(close.trim())
     });
-    let ahead = around.ahead.iter().map(|SharedClose { close, next }| {
-        let line = match close.starts_with('\n') {
+    let shared = around.ahead.iter().map(|SharedClose { close, next }| {
+        let place = ahead(ignoring_space(next.trim()));
+        let is_line = close.starts_with('\n');
+        match close.trim() {
             // Nor does anybody write so by chance, where a line break may be missing.
-            true if close.trim().is_empty() && begins_with_rare_sign(next.trim()) => "\\s*",
-            true => "\\n",
-            false => "",
-        };
-        let close = match (close.trim(), line) {
-            ("", "" | "\\s*") => String::new(),
-            (close, _) => format!("{}\\s*", ignoring_space(close)),
-        };
-        format!("{line}{close}(?={})", ignoring_space(next.trim()))
+            "" if is_line && begins_with_rare_sign(next.trim()) => SPACE + place,
+            "" if !is_line => place,
+            close => exact("\n").when(is_line) + ignoring_space(close) + SPACE + place,
+        }
     });
-    let mut closers = own.chain(ahead).collect();
+    let mut closers = own.chain(shared).collect();
     markers::dedup(&mut closers);
     closers
 }

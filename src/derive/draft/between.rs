@@ -4,15 +4,12 @@
 
 use crate::analysis::CallParts;
 use crate::derive::delimiter::{Delimiter, Draft};
-use crate::derive::regex::{any_of, before_any_of, ignoring_space};
+use crate::derive::pattern::{
+    ANYTHING, END, Pattern, SPACE, START, any_of, before_any_of, behind, exact, ignoring_space,
+};
 use crate::markers::{self, unlikely_in_prose};
 
 use super::drafter::Drafter;
-
-/// The place where a turn starts.
-const START: &str = "\\A\\s*";
-/// The start of a line.
-const LINE_START: &str = "(?:\\A|(?<=\\n))\\s*";
 
 impl Drafter<'_> {
     /// What closes content in a draft and stands between other fields, there and nowhere else.
@@ -36,8 +33,7 @@ impl Drafter<'_> {
         for text in texts {
             let places = self.places_of_dropped(text, &before).into_iter();
             let close = ignoring_space(text);
-            between
-                .extend(places.map(|place| Delimiter::Expression(format!("{place}{close}\\s*"))));
+            between.extend(places.map(|place| Delimiter::Expression(place + &close + SPACE)));
             let begins_thought = unclosed.contains(&Delimiter::IgnoringSpace(text.to_owned()));
             between.extend(match begins_thought {
                 // Behind what the prompt has begun, a call is no thought.
@@ -49,10 +45,10 @@ impl Drafter<'_> {
         // Nothing is called in `<calls></calls>`, and an answer may speak of that.
         if let Some(section) = self.calls.and_then(CallParts::section_markers) {
             let empty = section.join(" ");
-            let anywhere = format!("{}\\s*", ignoring_space(&empty));
+            let anywhere = ignoring_space(&empty) + SPACE;
             let ends = ends.iter().map(|end| ignoring_space(end));
-            let before_end = before_any_of(ends.chain(["\\Z".to_owned()]));
-            let both = [format!("{anywhere}{before_end}"), anywhere];
+            let before_end = before_any_of(ends.chain([END]));
+            let both = [anywhere.clone() + before_end, anywhere];
             between.extend(both.map(Delimiter::Expression));
         }
         between
@@ -85,16 +81,16 @@ impl Drafter<'_> {
     }
 
     /// The expressions for the places where a text is dropped, which may stand behind some others.
-    fn places_of_dropped(&self, text: &str, before: &[String]) -> Vec<String> {
-        let behind = |before: &str| format!("(?<={}\\s*)", ignoring_space(before));
-        let somewhere_behind = |before: &str| format!("(?<={}.*?)", ignoring_space(before.trim()));
+    fn places_of_dropped(&self, text: &str, before: &[String]) -> Vec<Pattern> {
+        let somewhere_behind = |before: &str| behind(ignoring_space(before.trim()) + ANYTHING);
         let mut headers = self.findings.turn.headers.iter();
         let is_header = headers.any(|header| header.trim() == text);
         // A model may end the turn that a prompt has begun, and write the next header itself.
         let ends = self.text_ends().into_iter().filter(|_| is_header);
         let others = before.iter().cloned().chain(ends);
         let others = others.filter(|other| other != text);
-        let others: Vec<String> = others.map(|other| behind(&other)).collect();
+        let others = others.map(|other| behind(ignoring_space(&other) + SPACE));
+        let others: Vec<Pattern> = others.collect();
         let content = &self.findings.content;
         // What stands beside a thought alone may be no more than what closes the answer.
         let beside = content.beside().into_iter();
@@ -108,11 +104,11 @@ impl Drafter<'_> {
         let mut opens = content.open.iter().chain(beside_texts);
         let mut places = match is_header || opens.any(|open| open.trim() == text) {
             true => self.places_of_opener(&others),
-            false => others.into_iter().chain([START.to_owned()]).collect(),
+            false => others.into_iter().chain([START + SPACE]).collect(),
         };
         // Words are said within a line as well.
         if markers::reads_like_prose(text) {
-            places.push(LINE_START.to_owned());
+            places.push(any_of([START, behind(exact("\n"))]) + SPACE);
         }
         // Without what opens it, `Put </say> behind it.` is an answer.
         let closed = beside
@@ -120,7 +116,9 @@ impl Drafter<'_> {
             .filter(|(_, closes)| closes.iter().any(|close| close.trim() == text));
         for (open, _) in closed {
             // An answer may speak of both, but it does not begin with what opens it.
-            places.push(format!("(?<={START}{}.*?)", ignoring_space(open.trim())));
+            places.push(behind(
+                START + SPACE + ignoring_space(open.trim()) + ANYTHING,
+            ));
             places.push(somewhere_behind(open));
         }
         // A text may follow upon calls and stand before `</calls>`, and without a call `Put </calls> behind them.` is an answer.
@@ -133,8 +131,10 @@ impl Drafter<'_> {
         // Nothing is called in `<calls></calls>`.
         let section = self.calls.and_then(CallParts::section_markers);
         if let Some([open, _]) = section.filter(|[_, close]| *close == text) {
-            let open = format!("{}\\s*", ignoring_space(open));
-            let empty = places.iter().map(|place| any_of([place, &open]));
+            let open = ignoring_space(open) + SPACE;
+            let empty = places
+                .iter()
+                .map(|place| any_of([place.clone(), open.clone()]));
             places.extend(empty.collect::<Vec<_>>());
         }
         places
@@ -142,14 +142,14 @@ impl Drafter<'_> {
 
     /// The expressions for the places where a text is opened: at the start of the turn, behind what a prompt has begun, and behind
     /// all that may stand before it, or one of that.
-    fn places_of_opener(&self, others: &[String]) -> Vec<String> {
+    fn places_of_opener(&self, others: &[Pattern]) -> Vec<Pattern> {
         let begun = self.begun_thought();
         let groups = [others].into_iter().chain(others.chunks(1));
         let groups = groups.chain([&[][..]]);
         let places = groups.flat_map(|others| {
-            let place = |begun: Option<&String>| {
-                let others = others.iter().chain(begun).map(String::as_str);
-                any_of(others.chain([START]))
+            let place = |begun: Option<&Pattern>| {
+                let others = others.iter().chain(begun).cloned();
+                any_of(others.chain([START + SPACE]))
             };
             let behind_begun = begun.as_ref().map(|begun| place(Some(begun)));
             [place(None)]
@@ -157,7 +157,7 @@ impl Drafter<'_> {
                 .chain(behind_begun)
                 .collect::<Vec<_>>()
         });
-        let mut places: Vec<String> = places.collect();
+        let mut places: Vec<Pattern> = places.collect();
         markers::dedup(&mut places);
         places
     }
@@ -166,7 +166,7 @@ impl Drafter<'_> {
     fn close_before_calls(&self, text: &str) -> Option<Delimiter> {
         let openers = self.call_openers();
         let ahead = before_any_of(openers.iter().map(|open| ignoring_space(open)));
-        let close = format!("{}\\s*{ahead}", ignoring_space(text));
+        let close = ignoring_space(text) + SPACE + ahead;
         (!openers.is_empty()).then_some(Delimiter::Expression(close))
     }
 }
@@ -190,7 +190,7 @@ mod tests {
             fields: vec![content],
         };
         let found = asked(findings, &[], |drafter| drafter.between_fields(&draft));
-        let found: Vec<String> = found.iter().map(Delimiter::expression).collect();
+        let found: Vec<Pattern> = found.iter().map(Delimiter::expression).collect();
         for (expected, is_there) in expected {
             let has = found.iter().any(|one| one == expected);
             assert_eq!(has, *is_there, "{expected} in {found:?}");

@@ -1,13 +1,17 @@
 //! The texts around a call, and what can be taken for one of them.
 
 use crate::analysis::{CallKeys, CallParts};
-use crate::derive::regex::{char_between, exact, ignoring_space};
+use crate::derive::pattern::{
+    NOTHING, Pattern, SPACE, any_of, char_between, exact, ignoring_space, none_of, one_of,
+};
 use crate::format::Slot;
 use crate::markers::{self, dedup, reads_like_prose, unlikely_in_prose};
 
 /// What stands before a marker that is only mentioned.
 // As in `the <call> tag`, `"<call>"` and `(<call>)`.
-pub(super) const SPOKEN: &str = "[ `\"'(]";
+pub(super) fn spoken() -> Pattern {
+    one_of(" `\"'(")
+}
 
 /// The markers with which a call begins.
 pub(super) fn call_openers(calls: &CallParts<'_>) -> Vec<String> {
@@ -68,13 +72,10 @@ pub(super) fn split_at_id(text: &str) -> (&str, &str) {
 }
 
 /// The expression for what stands between two calls.
-pub(super) fn between_calls(calls: &CallParts<'_>) -> String {
+pub(super) fn between_calls(calls: &CallParts<'_>) -> Pattern {
     let separator = ignoring_space(&calls.separator);
     // Models put each call of a list on a line of its own.
-    match calls.is_list() && !separator.ends_with("\\s*") {
-        true => format!("{separator}\\s*"),
-        false => separator,
-    }
+    separator + SPACE.when(calls.is_list() && !calls.separator.ends_with(char::is_whitespace))
 }
 
 /// Whether what opens a call can't be taken for anything else.
@@ -83,11 +84,13 @@ pub(super) fn opens_unambiguously(calls: &CallParts<'_>) -> bool {
 }
 
 /// How a list of calls in JSON begins: with a call, or it has none.
-pub(super) const JSON_LIST_START: &str = "\\[\\s*[\\{\\]]";
+pub(super) fn json_list_start() -> Pattern {
+    exact("[") + SPACE + one_of("{]")
+}
 
 /// Words that open calls do so where JSON follows them: `toolbox[…]` is a call, and `toolbox.open()` is none.
 /// The expression for how it begins, if nothing but words, and perhaps a name, opens a call.
-pub(super) fn json_behind_words(calls: &CallParts<'_>) -> Option<&'static str> {
+pub(super) fn json_behind_words(calls: &CallParts<'_>) -> Option<Pattern> {
     let texts = || calls.open.texts();
     let is_control = |c: char| c.is_ascii_control() && !c.is_whitespace();
     let is_words =
@@ -96,66 +99,60 @@ pub(super) fn json_behind_words(calls: &CallParts<'_>) -> Option<&'static str> {
     let is_said = letters.next().is_some() && texts().all(is_words);
     match calls.is_array() {
         _ if !is_said || calls.dialect().is_none() => None,
-        true => Some(JSON_LIST_START),
-        false => Some("\\{"),
+        true => Some(json_list_start()),
+        false => Some(exact("{")),
     }
 }
 
-/// How a JSON object begins that is a call.
-pub(super) fn json_call_start(calls: &CallParts<'_>, keys: &CallKeys<'_>) -> String {
+/// How a JSON object begins that is a call, whose name may have to be without a sign.
+pub(super) fn json_call_start(
+    calls: &CallParts<'_>,
+    keys: &CallKeys<'_>,
+    sign: Option<char>,
+) -> Pattern {
     let Some(dialect) = calls.dialect() else {
-        return String::new();
+        return NOTHING;
     };
     let quote = match (&dialect.string_delimiters, dialect.unquoted_keys) {
         (_, true) => "",
         (Some((open, _)), false) if open == "'" => "'",
         _ => "\"",
     };
-    let key = |key: &str| format!("{quote}{}{quote}\\s*:\\s*", exact(key));
-    let mut head = String::new();
-    if calls.is_array() {
-        head.push_str("\\[\\s*");
-    }
-    head.push_str("\\{\\s*");
+    let quoted = |text: Pattern| exact(quote) + text + quote;
+    let key = |key: &str| quoted(exact(key)) + SPACE + ":" + SPACE;
+    let head = (exact("[") + SPACE).when(calls.is_array()) + "{" + SPACE;
     let flat = keys.name.len() == 1 && keys.arguments.len() == 1;
     match keys.all.as_slice() {
         // With the first key alone, any `{"name": "Brest"}` in an answer would be a call.
         [first, second, ..] if flat && *first == keys.name[0] && !quote.is_empty() => {
-            head.push_str(&key(first));
-            head.push_str(&format!(
-                "{quote}[^{quote}]*{quote}\\s*,\\s*{}",
-                key(second)
-            ));
+            let name = sign.into_iter().fold(none_of(quote), Pattern::nor);
+            let name = quoted(name.many());
+            head + key(first) + name + SPACE + "," + SPACE + key(second)
         }
         [first, ..] => {
-            head.push_str(&key(first));
             // What would be escaped may be so in several ways.
             let is_plain = |text: &&str| {
                 let mut chars = text.chars();
                 chars.all(|c| matches!(c, ' '..='~') && !"\"'\\".contains(c))
             };
-            let first_text = keys.first_text.filter(is_plain);
-            if let Some(text) = first_text.filter(|_| !quote.is_empty()) {
-                head.push_str(&format!("{quote}{}{quote}", exact(text)));
-            }
+            let text = keys.first_text.filter(is_plain);
+            let text = text.filter(|_| !quote.is_empty());
+            let text = text.map(|text| quoted(exact(text)));
+            head + key(first) + text.unwrap_or_default()
         }
-        [] => {}
+        [] => head,
     }
-    head
 }
 
 /// How the arguments of a Python call begin: with a key, unless there are none. Code in a string calls functions, too,
 /// as in `max(1, 2), min(3, 4)`, and mostly without keys.
-pub(super) fn python_argument(calls: &CallParts<'_>) -> Option<String> {
+pub(super) fn python_argument(calls: &CallParts<'_>) -> Option<Pattern> {
     let arguments = calls.single_arguments()?;
     let between = arguments.first_between().trim();
     let is_keyed = arguments.in_python && !between.is_empty();
     is_keyed.then(|| {
-        format!(
-            "\\s*(?:\\)|{}+\\s*{})",
-            char_between(&[], &[between, "(", ")", ",", "\"", "'"]),
-            exact(between)
-        )
+        let key = char_between(&[], &[between, "(", ")", ",", "\"", "'"]).some();
+        SPACE + any_of([exact(")"), key + SPACE + between])
     })
 }
 
@@ -263,11 +260,9 @@ mod tests {
             ("#ARGUMENTS", None),
             ("OBJECT", None),
         ] {
-            assert_eq!(
-                of(["", call, "", ""], json_behind_words),
-                expected,
-                "{call}"
-            );
+            let found = of(["", call, "", ""], json_behind_words);
+            let found = found.map(|json| json.to_string());
+            assert_eq!(found.as_deref(), expected, "{call}");
         }
     }
 
@@ -279,7 +274,7 @@ mod tests {
             ("LIST", format!(r"\[\s*{object}")),
         ] {
             let found = of(["", call, "", ""], |calls| {
-                json_call_start(calls, &calls.keys().expect("it has keys"))
+                json_call_start(calls, &calls.keys().expect("it has keys"), None)
             });
             assert_eq!(found, expected, "{call}");
         }
@@ -295,6 +290,7 @@ mod tests {
             ("OBJECT", None),
         ] {
             let found = of(["", call, "", ""], python_argument);
+            let found = found.map(|start| start.to_string());
             assert_eq!(found.as_deref(), expected, "{call}");
         }
     }

@@ -3,17 +3,22 @@
 use crate::analysis::{CallParts, SingleArguments};
 use crate::derive::choices::Choice;
 use crate::derive::delimiter::{Delimiter, Delimiters};
-use crate::derive::regex::{any_of, before_any_of, exact, ignoring_space};
+use crate::derive::pattern::{
+    END, NOTHING, Pattern, SOME_SPACE, SPACE, ahead, any_of, before_any_of, behind, either, exact,
+    ignoring_space, joined, no_space_nor, none_of, not_behind, one_of,
+};
 use crate::markers::lexicon::unmarked;
 use crate::markers::{self, reads_like_prose, unlikely_in_prose};
 
 use super::call_texts::{
-    SPOKEN, between_calls, json_behind_words, json_call_start, opens_unambiguously, python_argument,
+    between_calls, json_behind_words, json_call_start, opens_unambiguously, python_argument, spoken,
 };
 use super::drafter::{Drafter, push_markers};
 
 /// The place behind JSON that has ended. In its strings there are such places as well, before markers only by chance.
-pub(super) const BEHIND_BRACKET: &str = "(?<=[}\\]])\\s*";
+pub(super) fn behind_bracket() -> Pattern {
+    behind(one_of("}]")) + SPACE
+}
 
 impl Drafter<'_> {
     /// What closes a call.
@@ -22,10 +27,10 @@ impl Drafter<'_> {
         let close = close.as_str();
         let section = calls.section_close.trim();
         let mut closers = Vec::new();
-        let mut ahead = Vec::new();
+        let mut expressions = Vec::new();
         // `</see>` closes a call as `</at>` closes an argument in it: what stands before it tells which it is.
         if let Some(element) = self.close_of_element(calls) {
-            ahead.push(element);
+            expressions.push(element);
             push_markers(&mut closers, section);
         } else if unlikely_in_prose(close) {
             closers.push(close.to_owned());
@@ -34,10 +39,10 @@ impl Drafter<'_> {
                 push_markers(&mut closers, section);
             }
         } else {
-            ahead.extend(self.unclear_close(calls, close, section));
-            ahead.extend(self.next_after(calls, close));
-            ahead.extend(self.next_openers(calls, close));
-            ahead.extend(self.next_text(calls, close));
+            expressions.extend(self.unclear_close(calls, close, section));
+            expressions.extend(self.next_after(calls, close));
+            expressions.extend(self.next_openers(calls, close));
+            expressions.extend(self.next_text(calls, close));
         }
         // What closes an argument as well closes no call by itself.
         let arguments = calls.single_arguments();
@@ -47,12 +52,9 @@ impl Drafter<'_> {
         closers.extend(self.markers_between(calls));
         // Models put a blank before the end of such a tag: `<call name="read" />`.
         if let Some(tag) = self.self_closing_tag(calls) {
-            ahead.push(format!(
-                "(?<={})\\s*/>\\s*",
-                self.slots_pattern(&tag, false)
-            ));
+            expressions.push(behind(self.slots_pattern(&tag, false)) + SPACE + "/>" + SPACE);
         }
-        self.closers(&closers, ahead)
+        self.closers(&closers, expressions)
     }
 
     /// What closes a call where what closes it has been left out: the next call.
@@ -72,14 +74,14 @@ impl Drafter<'_> {
             return Vec::new();
         }
         let close = markers::markers_or_whole(calls.close.trim()).join(" ");
-        let behind = self.behind_argument(calls, &arguments, &close);
+        let ended = self.behind_argument(calls, &arguments, &close);
         let own = ignoring_space(&close);
         let ends = self.turn_ends().into_iter();
         let ends = ends.map(|end| ignoring_space(&end));
-        let either = any_of([own.clone()].into_iter().chain(ends));
+        let any = any_of([own.clone()].into_iter().chain(ends));
         let mut closes = vec![
-            format!("(?<={behind}){own}\\s*"),
-            format!("(?<={behind}){either}\\s*"),
+            behind(ended.clone()) + &own + SPACE,
+            behind(ended.clone()) + any + SPACE,
         ];
         closes.dedup();
         // Behind a blank, a line break or a quote, `</call>` is only spoken of.
@@ -88,9 +90,9 @@ impl Drafter<'_> {
             .last()
             .and_then(|value| Some((value, unmarked(value).chars().next()?)));
         if let Some((value, sign)) = value.filter(|(value, _)| between.ends_with(value)) {
-            let (value, sign) = (exact(value), exact(&sign.to_string()));
-            let open = format!("{value}[^{sign}]*[^\\s{sign}`\"']");
-            closes.push(format!("(?<={behind}|{open}){own}\\s*"));
+            let word = no_space_nor(sign).nor("`\"'");
+            let open = exact(value) + none_of(sign).many() + word;
+            closes.push(behind(either([ended, open])) + own + SPACE);
         }
         closes.into_iter().map(Delimiter::Expression).collect()
     }
@@ -101,7 +103,7 @@ impl Drafter<'_> {
         calls: &CallParts<'_>,
         arguments: &SingleArguments<'_>,
         close: &str,
-    ) -> String {
+    ) -> Pattern {
         let (head, rest) = calls.open.split_at(calls.first_text().len());
         // Of what opens a call, the beginning is enough where nothing in it looks like what closes one.
         let sign = unmarked(close).chars().next();
@@ -111,19 +113,12 @@ impl Drafter<'_> {
         };
         let open = match sign.filter(is_plain) {
             // A name has no white space: between `<call>` and `</call>` none is called.
-            Some(sign) => {
-                let sign = exact(&sign.to_string());
-                format!("{}[^\\s{sign}]*", ignoring_space(head))
-            }
-            None => {
-                let open = self.slots_pattern(&calls.open, false);
-                open.trim_end_matches("\\s*").to_owned()
-            }
+            Some(sign) => ignoring_space(head) + no_space_nor(sign).many(),
+            None => self.slots_pattern(&calls.open, false).trim_end(),
         };
         let ends = arguments.closes.iter().filter(|end| !end.is_empty());
         let ends = ends.map(|end| ignoring_space(end.trim()));
-        let all: Vec<String> = ends.chain([open]).map(|end| end + "\\s*").collect();
-        all.join("|")
+        either(ends.chain([open]).map(|end| end + SPACE))
     }
 
     /// What closes a call of JSON behind its last bracket where what ends an answer may do so as well, and where all that ends a turn
@@ -143,16 +138,12 @@ impl Drafter<'_> {
                 .iter()
                 .filter(|end| !self.stands_behind_line_break(end));
             let ends = of_answers.iter().chain(ends).filter(|end| *end != close);
-            let mut ends: Vec<String> = ends.map(|end| ignoring_space(end)).collect();
+            let mut ends: Vec<Pattern> = ends.map(|end| ignoring_space(end)).collect();
             markers::dedup(&mut ends);
-            let any = any_of(
-                [ignoring_space(close)]
-                    .into_iter()
-                    .chain(ends.iter().cloned()),
-            );
-            (!ends.is_empty()).then(|| format!("{BEHIND_BRACKET}{any}\\s*"))
+            let own = [ignoring_space(close)].into_iter();
+            (!ends.is_empty()).then(|| behind_bracket() + any_of(own.chain(ends)) + SPACE)
         });
-        let mut ways: Vec<String> = ways.into_iter().flatten().collect();
+        let mut ways: Vec<Pattern> = ways.into_iter().flatten().collect();
         ways.dedup();
         ways.into_iter().map(Delimiter::Expression).collect()
     }
@@ -168,23 +159,25 @@ impl Drafter<'_> {
         if rest.is_empty() {
             (brackets, rest) = split_brackets(section);
             if !brackets.trim().is_empty() {
-                place.push_str(&format!("\\s*{}", ignoring_space(brackets.trim())));
+                place = place + SPACE + ignoring_space(brackets.trim());
             }
         }
         let parts = markers::pieces(rest).map(str::trim);
         let parts = parts.filter(|part| !part.is_empty()).map(ignoring_space);
-        let parts: Vec<String> = parts.collect();
-        let place = place.trim_start_matches("\\s*");
+        let parts: Vec<Pattern> = parts.collect();
+        let place = place.trim_start();
         // Strings hold a `)` with a fence behind it, too.
         let is_clear = unlikely_in_prose(rest) || place.is_empty() && rest.len() >= 3;
         let Some((last, before)) = parts.split_last().filter(|_| is_clear) else {
             return Vec::new();
         };
         let before = before.iter().rev();
-        let before = before.fold(String::new(), |rest, part| format!("(?:{part}\\s*{rest})?"));
+        let before = before.fold(NOTHING, |rest, part| {
+            (part.clone() + SPACE + rest).or_nothing()
+        });
         let ends = self.turn_ends();
-        let ends: Vec<String> = ends.iter().map(|end| ignoring_space(end)).collect();
-        let either = any_of([last].into_iter().chain(&ends));
+        let ends = ends.iter().map(|end| ignoring_space(end));
+        let any = any_of([last.clone()].into_iter().chain(ends.clone()));
         // As the draft has it.
         let own = match unlikely_in_prose(close) {
             true => Some(Delimiter::IgnoringSpace(own_close(calls))),
@@ -192,16 +185,17 @@ impl Drafter<'_> {
                 .unclear_close(calls, close, section)
                 .map(Delimiter::Expression),
         };
-        let ways = match place {
-            "" => vec![
-                format!("{BEHIND_BRACKET}{}\\s*", parts.join("\\s*")),
-                format!("{BEHIND_BRACKET}{before}{either}\\s*"),
+        let ways = match place.is_empty() {
+            true => [
+                behind_bracket() + joined(parts.iter().cloned(), &SPACE) + SPACE,
+                behind_bracket() + before + any + SPACE,
             ],
-            place => {
-                let ahead = before_any_of(ends.iter().cloned().chain(["\\Z".to_owned()]));
-                vec![
-                    format!("{place}\\s*{before}{either}\\s*"),
-                    format!("{place}\\s*(?:{before}{last}\\s*|{ahead})"),
+            false => {
+                let alone = before_any_of(ends.chain([END]));
+                let closed = before.clone() + last + SPACE;
+                [
+                    place.clone() + SPACE + before + any + SPACE,
+                    place + SPACE + any_of([closed, alone]),
                 ]
             }
         };
@@ -221,7 +215,7 @@ impl Drafter<'_> {
     /// What closes a call whose arguments are closed alike, as in `<NAME><KEY>VALUE</KEY></NAME>`, or in
     /// `<call NAME><KEY>VALUE</></>`: what stands behind an argument that has ended, or behind what opens the call.
     /// How far it is indented tells it from what closes an argument with elements in it.
-    fn close_of_element(&self, calls: &CallParts<'_>) -> Option<String> {
+    fn close_of_element(&self, calls: &CallParts<'_>) -> Option<Pattern> {
         let arguments = calls.single_arguments()?;
         // `</see>` of a call and `</at>` of an argument are alike: either names what it closes.
         let any = |text: &str| text.replace(markers::is_slot, "*");
@@ -232,87 +226,81 @@ impl Drafter<'_> {
             return None;
         }
         let space = &text[..text.len() - text.trim_start().len()];
-        let open = self.slots_pattern(&calls.open, false);
         // What white space stands behind it is told below.
-        let open = open.trim_end_matches("\\s*");
+        let open = self.slots_pattern(&calls.open, false).trim_end();
         let (close, argument) = (ignoring_space(close), ignoring_space(argument.trim()));
         // In one line, only what stands before it tells which of them it is; on a line of its own, its indent does.
         if space.is_empty() {
             let mut keys = arguments.between.iter();
             let key = |between: &str| [arguments.open(), "*", between].concat();
-            let ahead = match keys.any(|between| is_alike(&calls.open, &key(between))) {
+            let rest = match keys.any(|between| is_alike(&calls.open, &key(between))) {
                 // An argument may be empty, too.
-                true => format!("(?=\\s*{})", self.behind_calls(calls)),
-                false => "\\s*".to_owned(),
+                true => ahead(SPACE + self.behind_calls(calls)),
+                false => SPACE,
             };
-            let alone = format!("(?<={open}){close}{ahead}");
-            return Some(format!("(?<={argument}\\s*){close}\\s*|{alone}"));
+            let alone = behind(open) + &close + rest;
+            return Some(either([behind(argument + SPACE) + close + SPACE, alone]));
         }
         let space = exact(space);
         let between = match text.trim_start_matches('\n').starts_with([' ', '\t']) {
-            true => space.as_str(),
-            false => "\\s*",
+            true => space.clone(),
+            false => SPACE,
         };
-        Some(format!("(?<={argument}{between}|{open}{space}){close}\\s*"))
+        Some(behind(either([argument + between, open + space])) + close + SPACE)
     }
 
     /// The expression for what stands behind a turn's last call.
-    fn behind_calls(&self, calls: &CallParts<'_>) -> String {
+    fn behind_calls(&self, calls: &CallParts<'_>) -> Pattern {
         let section = Some(calls.section_close.trim().to_owned());
         let section = section.filter(|section| !section.is_empty());
         let ends = section.into_iter().chain(self.turn_ends());
-        any_of(
-            ends.map(|end| ignoring_space(&end))
-                .chain(["\\Z".to_owned()]),
-        )
+        any_of(ends.map(|end| ignoring_space(&end)).chain([END]))
     }
 
     /// What closes a call and could as well stand in its arguments: what follows decides.
-    fn unclear_close(&self, calls: &CallParts<'_>, close: &str, section: &str) -> Option<String> {
+    fn unclear_close(&self, calls: &CallParts<'_>, close: &str, section: &str) -> Option<Pattern> {
         let own = unclear(calls, close);
         // A turn may end without the marker of its end.
         let is_end = self.turn_ends().iter().any(|end| end == section);
         let both = match section {
             "" => own,
             _ if is_end && calls.closes_behind_bracket(close) => own,
-            section => format!("{own}\\s*{}", ignoring_space(section)),
+            section => own + SPACE + ignoring_space(section),
         };
         // Strings of JSON hold no such thing but by chance, and nothing has to be looked for ahead.
         if calls.closes_behind_bracket(last_close(close, section)) {
-            let both = both.trim_start_matches("\\s*");
-            return Some(format!("{BEHIND_BRACKET}{both}\\s*"));
+            return Some(behind_bracket() + both.trim_start() + SPACE);
         }
         // `)]` may stand in a text; with `</calls>` behind it, it ends the calls.
         if unlikely_in_prose(section) {
-            return Some(format!("{both}\\s*"));
+            return Some(both + SPACE);
         }
         if close.is_empty() && section.is_empty() {
             return None;
         }
         if self.chosen(Choice::TextFollows) {
-            return Some(format!("{both}\\s*"));
+            return Some(both + SPACE);
         }
         // A mere `)` may stand in an argument, as in `a=(1)`: the end of the turn has to follow.
         let ends = self.turn_ends();
-        let ends = ends.iter().map(|end| exact(end)).chain(["\\Z".to_owned()]);
-        Some(format!("{both}\\s*{}", before_any_of(ends)))
+        let ends = ends.iter().map(|end| exact(end)).chain([END]);
+        Some(both + SPACE + before_any_of(ends))
     }
 
     /// The places before the markers with which a next call begins. What closes a call and separates
     /// it from the next goes along, if it is there.
-    fn next_openers(&self, calls: &CallParts<'_>, close: &str) -> Vec<String> {
+    fn next_openers(&self, calls: &CallParts<'_>, close: &str) -> Vec<Pattern> {
         let openers = self.call_openers();
         if openers.is_empty() {
             return Vec::new();
         }
         let json = json_behind_words(calls);
-        let ahead = match json {
+        let next = match &json {
             // Words may stand in a string of JSON as well, and the beginning of a call does not.
             Some(json) => {
-                let head = self.slots_pattern(&calls.open, false);
-                let start = calls.keys().map(|keys| json_call_start(calls, &keys));
-                let start = start.unwrap_or_else(|| json.to_owned());
-                format!("(?={}\\s*{start})", head.trim_end_matches("\\s*"))
+                let head = self.slots_pattern(&calls.open, false).trim_end();
+                let start = calls.keys().map(|keys| json_call_start(calls, &keys, None));
+                ahead(head + SPACE + start.as_ref().unwrap_or(json))
             }
             None => before_any_of(openers.iter().map(|head| ignoring_space(head))),
         };
@@ -325,53 +313,50 @@ impl Drafter<'_> {
         let mut places = Vec::new();
         // Models leave out either of them before the next call.
         for parts in [[&own, &separator], [&own, &None], [&None, &separator]] {
-            let parts = parts.into_iter().flatten();
-            let between: Vec<&str> = parts
-                .map(String::as_str)
-                .filter(|part| !part.is_empty())
-                .collect();
-            let place = format!("{}\\s*{ahead}", between.join("\\s*"));
+            let parts = parts.into_iter().flatten().cloned();
+            let between = joined(parts.filter(|part| !part.is_empty()), &SPACE);
+            let place = between.clone() + SPACE + &next;
             if !between.is_empty() && !places.contains(&place) {
                 places.push(place);
             }
         }
         // Behind a blank, a marker is only mentioned, or stands in a text. So it is behind a quote, unless nothing
         // but the next call shows that an argument has ended.
-        let behind_json = format!("{BEHIND_BRACKET}{ahead}");
+        let behind_json = behind_bracket() + &next;
         match (json, close) {
             (Some(_), _) => places.push(behind_json),
             // JSON does not end within one of its texts.
             (None, "") if calls.ends_with_bracket() => places.push(behind_json),
-            (None, "") => places.push(format!("(?<! ){ahead}")),
-            (None, _) => places.push(format!("(?<!{SPOKEN}){ahead}")),
+            (None, "") => places.push(not_behind(exact(" ")) + &next),
+            (None, _) => places.push(not_behind(spoken()) + &next),
         }
         // But calls may be indented, or a blank may be all that stands between them.
         let line = calls.separator.rfind('\n').unwrap_or(0);
         let indent = &calls.separator[line..];
         if indent.ends_with(' ') && indent.trim().is_empty() {
-            places.push(format!("{}{ahead}", exact(indent)));
+            places.push(exact(indent) + next);
         }
         places
     }
 
     /// The place behind a call's JSON that nothing closes, where a text follows that has an opener of its own.
-    fn next_text(&self, calls: &CallParts<'_>, close: &str) -> Option<String> {
+    fn next_text(&self, calls: &CallParts<'_>, close: &str) -> Option<Pattern> {
         let open = self.findings.content.open.as_deref().map(str::trim);
         let open = open.filter(|open| close.is_empty() && unlikely_in_prose(open))?;
         let is_json = calls.dialect().is_some();
-        is_json.then(|| format!("{BEHIND_BRACKET}(?={})", ignoring_space(open)))
+        is_json.then(|| behind_bracket() + ahead(ignoring_space(open)))
     }
 
     /// What closes a call when another follows and nothing clear stands between.
-    fn next_after(&self, calls: &CallParts<'_>, close: &str) -> Option<String> {
+    fn next_after(&self, calls: &CallParts<'_>, close: &str) -> Option<Pattern> {
         // Then what opens the next call is enough to end this one, and `next_openers` has it.
         let is_clear = close.is_empty() && unlikely_in_prose(calls.first_text());
         if !calls.several || is_clear || calls.is_array() {
             return None;
         }
-        let behind = match close.is_empty() {
+        let ended = match close.is_empty() {
             // Arguments end with a bracket, be it JSON's or Python's.
-            true => "(?<=[}\\])])".to_owned(),
+            true => behind(one_of("}])")),
             false => unclear(calls, close),
         };
         // A marker that closes a call by itself does so before more of the next one has come.
@@ -379,44 +364,43 @@ impl Drafter<'_> {
         let mut marker =
             marker.filter(|marker| calls.separator.trim_start().starts_with(marker.as_str()));
         if let Some(marker) = marker.next() {
-            return Some(format!("{behind}\\s*(?={})", ignoring_space(&marker)));
+            return Some(ended + SPACE + ahead(ignoring_space(&marker)));
         }
-        let mut head = self.slots_pattern(&calls.open, false);
-        match calls.keys() {
-            Some(keys) => head.push_str(&json_call_start(calls, &keys)),
-            None if calls.dialect().is_some() => head.push_str("\\{"),
-            None => head.extend(python_argument(calls)),
-        }
+        let start = match calls.keys() {
+            Some(keys) => json_call_start(calls, &keys, None),
+            None if calls.dialect().is_some() => exact("{"),
+            None => python_argument(calls).unwrap_or_default(),
+        };
+        let head = self.slots_pattern(&calls.open, false) + start;
         // Where each call is a line of its own, so is the next.
         let is_line = close.is_empty() && calls.separator.contains('\n');
         if is_line && calls.dialect().is_none() {
-            return Some(format!("{}(?={head})", exact(&calls.separator)));
+            return Some(exact(&calls.separator) + ahead(head));
         }
         let separator = between_calls(calls);
         Some(
             match (calls.separator.trim().is_empty(), calls.open.is_empty()) {
                 // Where nothing at all opens a call, it must not end where it begins.
-                (true, true) if !separator.is_empty() => format!("{behind}(?=\\s+{head})"),
+                (true, true) if !separator.is_empty() => ended + ahead(SOME_SPACE + head),
                 // White space goes along, unless the next call wants to see it.
                 (true, is_bare)
                     if opens_unambiguously(calls) || (!is_bare && self.begins_anywhere(calls)) =>
                 {
-                    format!("{behind}\\s*(?={head})")
+                    ended + SPACE + ahead(head)
                 }
                 // Words between two calls go with the first of them, or they would be a text.
                 (false, _) if opens_unambiguously(calls) && reads_like_prose(&calls.separator) => {
-                    format!("{behind}{separator}(?={head})")
+                    ended + separator + ahead(head)
                 }
                 // Behind JSON, white space means nothing.
                 (false, _) if calls.dialect().is_some() => {
-                    let separator = separator.trim_start_matches("\\s*");
-                    format!("{behind}\\s*(?={separator}{head})")
+                    ended + SPACE + ahead(separator.trim_start() + head)
                 }
                 // No string of JSON holds a line break as it is: only a call begins a line with its name.
                 _ if is_line && calls.keys().is_none() => {
-                    format!("{behind}(?=\\s*\\n\\s*{head})")
+                    ended + ahead(SPACE + "\n" + SPACE + head)
                 }
-                _ => format!("{behind}(?={separator}{head})"),
+                _ => ended + ahead(separator + head),
             },
         )
     }
@@ -428,7 +412,7 @@ pub(super) fn close_behind_bracket(calls: &CallParts<'_>) -> Option<Delimiter> {
     let is_clear = unlikely_in_prose(close) && !calls.close.has_slots();
     (is_clear && calls.closes_behind_bracket(close)).then(|| {
         let close = ignoring_space(&markers::markers_or_whole(close).join(" "));
-        Delimiter::Expression(format!("{BEHIND_BRACKET}{close}\\s*"))
+        Delimiter::Expression(behind_bracket() + close + SPACE)
     })
 }
 
@@ -443,7 +427,7 @@ pub(super) fn close_behind_line_break(calls: &CallParts<'_>) -> Option<Delimiter
     let close = ignoring_space(calls.close.trim());
     calls
         .closes_behind_line_break()
-        .then(|| Delimiter::Expression(format!("\\n\\s*{close}\\s*")))
+        .then(|| Delimiter::Expression(exact("\n") + SPACE + close + SPACE))
 }
 
 /// What closes the last call: its own closer, or else the marker that closes all. Mere signs, such as `===`, stand behind brackets in
@@ -480,11 +464,11 @@ fn with_space_behind_bracket(close: &str) -> String {
 
 /// The expression for what closes a call and could as well stand in its arguments. The bracket behind those
 /// of a Python call stays with them: it shows where the last of them ends.
-fn unclear(calls: &CallParts<'_>, close: &str) -> String {
+fn unclear(calls: &CallParts<'_>, close: &str) -> Pattern {
     let arguments = calls.single_arguments();
     let in_python = arguments.is_some_and(|arguments| arguments.in_python);
     match close.strip_prefix(')') {
-        Some(rest) if in_python => format!("(?<=\\)){}", ignoring_space(rest)),
+        Some(rest) if in_python => behind(exact(")")) + ignoring_space(rest),
         _ => ignoring_space(close),
     }
 }
@@ -571,6 +555,7 @@ mod tests {
             let found = asked(&findings, &[], |drafter| {
                 drafter.close_of_element(drafter.calls.expect("there are calls"))
             });
+            let found = found.map(|close| close.to_string());
             assert_eq!(found.as_deref(), expected, "{call}");
         }
     }
@@ -657,7 +642,7 @@ mod tests {
         ] {
             let findings = invented::with_calls(["", call, "", ""]);
             let calls = findings.call_parts().expect("there are calls");
-            let found = close_behind_bracket(&calls).map(|close| close.expression());
+            let found = close_behind_bracket(&calls).map(|close| close.expression().to_string());
             assert_eq!(found.as_deref(), expected, "{call}");
         }
     }
@@ -695,7 +680,7 @@ mod tests {
             let found = asked(&findings, &[], |drafter| {
                 drafter.closes_behind_argument(drafter.calls.expect("there are calls"))
             });
-            let found: Vec<String> = found.iter().map(Delimiter::expression).collect();
+            let found: Vec<Pattern> = found.iter().map(Delimiter::expression).collect();
             assert_eq!(found, expected, "{call}");
         }
     }
@@ -713,7 +698,7 @@ mod tests {
         ] {
             let findings = invented::with_calls(["", call, "", ""]);
             let calls = findings.call_parts().expect("there are calls");
-            let found = close_behind_line_break(&calls).map(|one| one.expression());
+            let found = close_behind_line_break(&calls).map(|one| one.expression().to_string());
             assert_eq!(found.as_deref(), expected, "{call}");
         }
     }
@@ -755,7 +740,7 @@ mod tests {
             let found = asked(&findings, &[], |drafter| {
                 drafter.close_or_end(drafter.calls.expect("there are calls"))
             });
-            let found: Vec<String> = found.iter().map(Delimiter::expression).collect();
+            let found: Vec<Pattern> = found.iter().map(Delimiter::expression).collect();
             assert_eq!(found, expected, "{content:?} {calls:?}");
         }
     }
@@ -801,7 +786,7 @@ mod tests {
             let found = asked(&findings, &[], |drafter| {
                 drafter.closes_cut_short(drafter.calls.expect("there are calls"))
             });
-            let found: Vec<String> = found.iter().map(Delimiter::expression).collect();
+            let found: Vec<Pattern> = found.iter().map(Delimiter::expression).collect();
             assert_eq!(found, expected, "{calls:?}");
         }
     }

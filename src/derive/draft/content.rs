@@ -3,7 +3,10 @@
 use crate::analysis::{CallParts, ReasoningShape};
 use crate::derive::choices::Choice;
 use crate::derive::delimiter::{Delimiter, FieldDraft};
-use crate::derive::regex::{any_of, before_any_of, exact, ignoring_space};
+use crate::derive::pattern::{
+    Pattern, SPACE, START, any_of, before_any_of, behind, exact, ignoring_space, not_ahead, one_of,
+    word_or,
+};
 use crate::markers::lexicon::unmarked;
 use crate::markers::{self, dedup, unlikely_in_prose};
 
@@ -27,7 +30,7 @@ impl Drafter<'_> {
                 opens.into_iter().map(Delimiter::Exact).collect()
             } else {
                 // An answer may have the same words in it.
-                let words = format!("{}{}", self.part_start(), exact(open));
+                let words = self.part_start() + exact(open);
                 vec![Delimiter::Expression(words)]
             };
             let mut closers = shape.close.clone();
@@ -36,7 +39,7 @@ impl Drafter<'_> {
         } else {
             // They may be a sentence that a chat template writes where nothing is said, such as `Musing: Once more.`
             let words = self.choices.dropped().iter();
-            let mut words: Vec<String> = words
+            let mut words: Vec<Pattern> = words
                 .filter(|text| !is_never_prose(text))
                 .map(|text| self.dropped_words(text))
                 .collect();
@@ -74,7 +77,7 @@ impl Drafter<'_> {
     }
 
     /// The expression for words that open a text: at the turn's start, behind reasoning, behind what opens texts, or behind other such words.
-    fn dropped_words(&self, words: &str) -> String {
+    fn dropped_words(&self, words: &str) -> Pattern {
         let shape = self.findings.reasoning.as_ref();
         let close = shape.and_then(|shape| shape.close.as_deref());
         let close = close
@@ -85,31 +88,31 @@ impl Drafter<'_> {
         let mut places = self.turn_starts();
         let open = self.findings.content.open.as_deref().map(str::trim);
         let open = open.filter(|open| markers::is_marker(open));
-        let behind = close
+        let before = close
             .into_iter()
             .chain(open)
             .chain(others.filter(|other| *other != words));
-        places.extend(behind.map(|text| format!("(?<={}\\s*)", exact(text))));
-        format!("{}\\s*{}\\s*", any_of(&places), exact(words))
+        places.extend(before.map(|text| behind(exact(text) + SPACE)));
+        any_of(places) + SPACE + words + SPACE
     }
 
     /// A header of mere words that is always written behind a turn: there it is no part of what is said.
-    fn next_header(&self) -> Option<String> {
+    fn next_header(&self) -> Option<Pattern> {
         let text = self.findings.turn.next_header.as_deref()?;
         let header = text.trim();
         let space = &text[..text.len() - text.trim_start().len()];
         let ends = self.turn_ends();
         let ends = ends
             .iter()
-            .map(|end| format!("(?<={})", exact(&format!("{end}{space}"))));
-        let ends: Vec<String> = ends.collect();
+            .map(|end| behind(exact(&format!("{end}{space}"))));
+        let ends: Vec<Pattern> = ends.collect();
         // Behind the end of a turn, `## Keeper` is the next header; in `Write:\n\n## Keeper` it is said.
         let is_words = markers::reads_like_prose(header) && !ends.is_empty();
-        is_words.then(|| format!("{}{}\\s*", any_of(&ends), ignoring_space(header)))
+        is_words.then(|| any_of(ends) + ignoring_space(header) + SPACE)
     }
 
     /// Words around calls that have a line of their own: within a line, they may as well be said.
-    fn lines_of_words(&self) -> Vec<String> {
+    fn lines_of_words(&self) -> Vec<Pattern> {
         let Some(calls) = self.calls else {
             return Vec::new();
         };
@@ -118,57 +121,48 @@ impl Drafter<'_> {
         let lines = lines.filter(|text| is_line_of_words(text));
         let lines = lines.map(|text| {
             // A line that goes on is a sentence with these words in it.
-            let end = match text.ends_with('\n') {
-                true => "[ \\t]*(?![\\w \\t])\\s*",
-                false => "\\s*",
-            };
-            format!(
-                "(?:\\A|\\n|(?<=\\n))\\s*{}{end}",
-                ignoring_space(text.trim())
-            )
+            let end = one_of(" \t").many() + not_ahead(word_or(" \t"));
+            let end = end.when(text.ends_with('\n'));
+            let line = [START, exact("\n"), behind(exact("\n"))];
+            any_of(line) + SPACE + ignoring_space(text.trim()) + end + SPACE
         });
-        let mut lines: Vec<String> = lines.collect();
+        let mut lines: Vec<Pattern> = lines.collect();
         dedup(&mut lines);
         lines
     }
 
     /// What separates calls and may as well be said, where it stands behind what closes a call.
-    fn separator_behind_call(&self) -> Option<String> {
+    fn separator_behind_call(&self) -> Option<Pattern> {
         let calls = self.calls?;
         let separator = calls.separator.trim();
         let close = markers::split_close(&calls.close).0.trim();
         // `---` separates calls behind `</call>`, and is a rule in an answer.
         let is_known = unlikely_in_prose(separator) || separator.is_empty();
         let is_behind = !is_known && unlikely_in_prose(close);
-        is_behind.then(|| {
-            format!(
-                "(?<={}\\s*){}\\s*",
-                ignoring_space(close),
-                ignoring_space(separator)
-            )
-        })
+        let place = || behind(ignoring_space(close) + SPACE);
+        is_behind.then(|| place() + ignoring_space(separator) + SPACE)
     }
 
     /// Where a part of the turn may begin that nothing clear opens: at its start, or after what
     /// separates parts.
-    fn part_start(&self) -> String {
+    fn part_start(&self) -> Pattern {
         let separator = self.calls.map_or("", |calls| &*calls.separator);
         match unlikely_in_prose(separator) {
-            true => format!("(?:\\A\\s*|{})", ignoring_space(separator)),
-            false => "\\A\\s*".to_owned(),
+            true => any_of([START + SPACE, ignoring_space(separator)]),
+            false => START + SPACE,
         }
     }
 
     /// The place before a call.
-    fn calls_ahead(&self) -> Option<String> {
+    fn calls_ahead(&self) -> Option<Pattern> {
         let separator = &self.calls?.separator;
-        let openers: Vec<String> = match self.call_openers() {
+        let openers: Vec<Pattern> = match self.call_openers() {
             openers if openers.is_empty() && unlikely_in_prose(separator) => {
                 vec![exact(separator.trim())]
             }
             openers => openers.iter().map(|head| ignoring_space(head)).collect(),
         };
-        (!openers.is_empty()).then(|| before_any_of(&openers))
+        (!openers.is_empty()).then(|| before_any_of(openers))
     }
 
     /// Other texts that open content as well: where a marker names what follows, and calls name
@@ -422,6 +416,7 @@ mod tests {
             let mut findings = invented::with_calls([""; 4]);
             findings.turn.next_header = Some(next.to_owned());
             let found = asked(&findings, &[], |drafter| drafter.next_header());
+            let found = found.map(|header| header.to_string());
             assert_eq!(found.as_deref(), expected, "{next:?}");
         }
     }
@@ -451,7 +446,10 @@ mod tests {
             (
                 "Thought:",
                 vec![Delimiter::Expression(
-                    r"(?:\A|<assistant>|(?<=</t>\s*))\s*Thought:\s*".to_owned(),
+                    any_of([START, exact("<assistant>"), behind(exact("</t>") + SPACE)])
+                        + SPACE
+                        + "Thought:"
+                        + SPACE,
                 )],
             ),
             ("", vec![]),

@@ -4,7 +4,7 @@ use crate::analysis::{CallParts, Findings};
 use crate::derive::choices::{Choice, Choices};
 use crate::derive::delimiter::Delimiters;
 use crate::derive::options::DeriveOptions;
-use crate::derive::regex::{any_of, exact};
+use crate::derive::pattern::{Pattern, any_of, exact};
 use crate::derive::surroundings::Surroundings;
 use crate::markers::lexicon::unmarked;
 use crate::markers::{self, dedup, unlikely_in_prose};
@@ -29,7 +29,7 @@ impl Drafter<'_> {
     }
 
     /// What closes a region: texts, and expressions. White space behind texts goes with them, unless what is said has markers of its own.
-    pub(super) fn closers(&self, closers: &[String], expressions: Vec<String>) -> Delimiters {
+    pub(super) fn closers(&self, closers: &[String], expressions: Vec<Pattern>) -> Delimiters {
         Delimiters::ignoring_space(closers, expressions, !self.chosen(Choice::ContentMarked))
     }
 
@@ -83,10 +83,10 @@ pub(super) fn push_markers(into: &mut Vec<String>, text: &str) {
 }
 
 /// The expression for a sign with which one of some markers begins.
-pub(super) fn first_signs<'t>(texts: impl IntoIterator<Item = &'t str>) -> String {
+pub(super) fn first_signs<'t>(texts: impl IntoIterator<Item = &'t str>) -> Pattern {
     let texts = texts.into_iter().filter(|text| unlikely_in_prose(text));
     let signs = texts.filter_map(|text| unmarked(text).trim_start().chars().next());
-    let mut signs: Vec<String> = signs.map(|sign| exact(&sign.to_string())).collect();
+    let mut signs: Vec<Pattern> = signs.map(|sign| exact(&sign.to_string())).collect();
     dedup(&mut signs);
     any_of(signs)
 }

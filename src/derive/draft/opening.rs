@@ -2,7 +2,10 @@
 
 use crate::analysis::{CallParts, ReasoningShape};
 use crate::derive::choices::Choice;
-use crate::derive::regex::{any_of, before_any_of, char_until, exact, ignoring_space};
+use crate::derive::pattern::{
+    ANYTHING, NOTHING, Pattern, SOME_SPACE, SPACE, START, WORD, ahead, any_of, before_any_of,
+    behind, char_until, exact, ignoring_space, letter_or, not_behind, one_of, word_or,
+};
 use crate::format::{Node, Row};
 use crate::markers::{self, dedup, unlikely_in_prose};
 
@@ -16,17 +19,17 @@ use super::variants::past_first_key;
 impl Drafter<'_> {
     /// The expressions that open a call whose name stands in it, or that nothing clear opens: the one that the format asks
     /// for, and one that does without its first marker.
-    pub(super) fn open_patterns(&self, calls: &CallParts<'_>) -> Vec<String> {
+    pub(super) fn open_patterns(&self, calls: &CallParts<'_>) -> Vec<Pattern> {
         let (lead, rest) = split_last_marker(calls);
         let open = &calls.open.behind(lead.len());
         let lead_is_skipped = !lead.is_empty();
         let own = match self.self_closing_tag(calls) {
-            Some(tag) => format!("{}{TAG_END}", self.slots_pattern(&tag, true)),
+            Some(tag) => self.slots_pattern(&tag, true) + tag_end(),
             None => {
                 let own = self.slots_pattern(open, true);
                 match json_behind_words(calls) {
                     // `toolbox` opens a call before a bracket alone.
-                    Some(json) => format!("{}\\s*(?={json})", own.trim_end_matches("\\s*")),
+                    Some(json) => own.trim_end() + SPACE + ahead(json),
                     None => own,
                 }
             }
@@ -36,31 +39,31 @@ impl Drafter<'_> {
             // Of `<do><with>read`, models leave out the first marker.
             let loose_own = with_optional_lead(rest, &own);
             let before = match lead.trim() {
-                "" => String::new(),
-                lead => format!("(?:{}\\s*)?", ignoring_space(lead)),
+                "" => NOTHING,
+                lead => (ignoring_space(lead) + SPACE).or_nothing(),
             };
             let all = [own].into_iter().chain(loose_own);
             let all = all.map(
                 |own| match section.is_empty() || unlikely_in_prose(section) {
                     true => own,
                     // Where it does not stand before a call, it is text.
-                    false => format!("(?:{}\\s*{before})?{own}", ignoring_space(section)),
+                    false => (ignoring_space(section) + SPACE + &before).or_nothing() + own,
                 },
             );
             return all.collect();
         }
-        let own = self.chained(calls, open, "", None);
+        let own = self.chained(calls, open, &NOTHING, None);
         // Behind `<calls>`, calls may begin with any key. A section that begins with a letter might begin within a name.
         let is_marked = calls.several && !calls.is_array() && unlikely_in_prose(section);
         let is_marked = is_marked && !section.starts_with(char::is_alphanumeric);
         let first = past_first_key(calls).filter(|_| is_marked);
-        let loose = first.map(|first| self.chained(calls, open, "", Some(&first)));
+        let loose = first.map(|first| self.chained(calls, open, &NOTHING, Some(first)));
         [own].into_iter().chain(loose).collect()
     }
 
     /// The expressions that open calls which a common sign opens, where that stands at the beginning of the turn, or of a
     /// line: `Write [read()] first` is said.
-    pub(super) fn open_patterns_at_start(&self, calls: &CallParts<'_>) -> Vec<String> {
+    pub(super) fn open_patterns_at_start(&self, calls: &CallParts<'_>) -> Vec<Pattern> {
         let (lead, _) = split_last_marker(calls);
         let section = calls.section_open.trim();
         let is_sign = !section.is_empty() && !section.contains(char::is_alphanumeric);
@@ -68,9 +71,9 @@ impl Drafter<'_> {
         {
             return Vec::new();
         }
-        let mut places = vec![self.turn_start("")];
+        let mut places = vec![self.turn_start(None)];
         if calls.section_open.contains('\n') {
-            places.push(self.turn_start("|\\n"));
+            places.push(self.turn_start(Some(exact("\n"))));
         }
         let opens = places.iter();
         let opens = opens.map(|place| self.chained(calls, &calls.open, place, None));
@@ -78,18 +81,15 @@ impl Drafter<'_> {
     }
 
     /// The expression that opens a call whose name stands behind its arguments: what opens a call is all that captures.
-    pub(super) fn open_before_name(&self, calls: &CallParts<'_>) -> String {
+    pub(super) fn open_before_name(&self, calls: &CallParts<'_>) -> Pattern {
         let open = self.slots_pattern(&calls.open, false);
         let end = match calls.body {
             // A text in the arguments may look like what stands around the name, but not with their last brace before
             // it.
-            Node::Arguments(_) => "\\}\\s*",
-            _ => "",
+            Node::Arguments(_) => exact("}") + SPACE,
+            _ => NOTHING,
         };
-        format!(
-            "{open}(?=.*?{end}{})",
-            self.slots_pattern(&calls.close, true)
-        )
+        open + ahead(ANYTHING + end + self.slots_pattern(&calls.close, true))
     }
 
     /// The tag of a call that may close itself, up to its end.
@@ -99,18 +99,13 @@ impl Drafter<'_> {
             .filter(|_| self.chosen(Choice::TagClosesItself))
     }
 
-    /// Where a turn begins, apart from reasoning, or at some other places.
-    fn turn_start(&self, others: &str) -> String {
+    /// Where a turn begins, apart from reasoning, or at another place.
+    fn turn_start(&self, other: Option<Pattern>) -> Pattern {
         let reasoning = self.findings.reasoning.as_ref();
         let closes = reasoning.map_or_else(Vec::new, ReasoningShape::closes);
-        let behind = match closes.is_empty() {
-            false => format!("|(?<={}\\s*)", any_of(closes.into_iter().map(exact))),
-            true => String::new(),
-        };
-        match behind.is_empty() && others.is_empty() {
-            false => format!("(?:\\A{others}{behind})\\s*"),
-            true => "\\A\\s*".to_owned(),
-        }
+        let thought = any_of(closes.iter().map(|close| exact(close))) + SPACE;
+        let thought = (!closes.is_empty()).then(|| behind(thought));
+        any_of([START].into_iter().chain(other).chain(thought)) + SPACE
     }
 
     /// Whether calls that nothing clear opens may begin within a text: only those that look ahead for
@@ -126,7 +121,7 @@ impl Drafter<'_> {
 
     /// The place before arguments between markers, or before what closes a call that has none; `None` if both
     /// could as well be prose.
-    pub(super) fn arguments_ahead(&self, calls: &CallParts<'_>) -> Option<String> {
+    pub(super) fn arguments_ahead(&self, calls: &CallParts<'_>) -> Option<Pattern> {
         let arguments = calls.single_arguments()?;
         // `run(x=1)` stands in many an answer about code.
         if arguments.in_python {
@@ -134,13 +129,13 @@ impl Drafter<'_> {
         }
         let close = &calls.close;
         let is_clear = |text: &&str| !text.trim().is_empty();
-        let mut places: Vec<String> = match arguments.open().trim() {
+        let mut places: Vec<Pattern> = match arguments.open().trim() {
             // Where nothing opens an argument, what stands behind its key shows that it is one.
             "" => {
                 let between = arguments.between.iter();
                 let between = between.map(|text| &**text).filter(is_clear);
                 between
-                    .map(|text| format!("\\s*{}+{}", char_until(text), exact(text)))
+                    .map(|text| SPACE + char_until(text).some() + text)
                     .collect()
             }
             _ => vec![exact(arguments.open())],
@@ -154,7 +149,7 @@ impl Drafter<'_> {
             ),
             _ => places.push(exact(close)),
         }
-        Some(before_any_of(&places))
+        Some(before_any_of(places))
     }
 
     /// The expression for calls that nothing clear opens: the first is known by what opens them
@@ -164,92 +159,85 @@ impl Drafter<'_> {
         &self,
         calls: &CallParts<'_>,
         open: &Row,
-        place: &str,
-        first: Option<&str>,
-    ) -> String {
+        place: &Pattern,
+        first: Option<Pattern>,
+    ) -> Pattern {
         let section = calls.section_open.trim();
-        let ahead = match calls.keys() {
-            Some(keys) => format!("(?={})", json_call_start(calls, &keys)),
+        let follows = |sign: Option<char>| match calls.keys() {
+            Some(keys) => ahead(json_call_start(calls, &keys, sign)),
             // A name is a word like any other until its arguments begin.
-            None if calls.dialect().is_some() => "(?=\\{)".to_owned(),
-            None if calls.is_array() => format!("(?={PYTHON_LIST_START})"),
+            None if calls.dialect().is_some() => ahead(exact("{")),
+            None if calls.is_array() => ahead(python_list_start()),
             None if self.begins_anywhere(calls) => self.arguments_ahead(calls).unwrap_or_default(),
             // Where a mere sign opens calls, `[max(1, 2)]` is code, and `[read(key=` a call.
             None if !unlikely_in_prose(section) => {
-                let ahead = python_argument(calls).map(|start| format!("(?={start})"));
-                ahead.unwrap_or_default()
+                python_argument(calls).map(ahead).unwrap_or_default()
             }
-            None => String::new(),
+            None => NOTHING,
         };
-        let own = self.slots_pattern(open, true);
-        let own = format!("{own}{}{ahead}", self.not_another_marker(calls, open));
         let is_json = calls.is_bare_object() || begins_with_json(calls);
-        let own = match is_json && section.is_empty() {
-            true => format!("{TOKEN_BEFORE_CALL}{own}"),
-            false => own,
-        };
+        let token = token_before_call().when(is_json && section.is_empty());
+        let head = token + self.slots_pattern(open, true) + self.not_another_marker(calls, open);
+        let own = head.clone() + follows(None);
         let start = match section {
             // Code in an answer, at which a fence stands, is no call.
             _ if self.begins_anywhere(calls) && begins_with_json(calls) => {
-                return format!("(?<!```\\w+\\s*){own}");
+                return not_behind(exact("```") + WORD + SPACE) + own;
             }
             _ if self.begins_anywhere(calls) => return own,
-            "" => self.turn_start(""),
+            "" => self.turn_start(None),
             // What was said before a line of words ends with the white space before it.
-            _ if is_line_of_words(&calls.section_open) => {
-                format!("\\s*{}\\s*", ignoring_space(section))
-            }
-            _ => format!("{place}{}\\s*", ignoring_space(section)),
+            _ if is_line_of_words(&calls.section_open) => SPACE + ignoring_space(section) + SPACE,
+            _ => place.clone() + ignoring_space(section) + SPACE,
         };
         // Where a turn has one call, or all of them in one list, no other follows it.
         if !calls.several || calls.is_array() {
-            return format!("{start}{own}");
+            return start + own;
         }
         // A call that is opened by nothing at all must not begin where another just has.
         let is_space = !calls.separator.is_empty() && calls.separator.trim().is_empty();
         let separator = match open.is_empty() && is_space {
-            true => between_calls(calls).replace("\\s*", "\\s+"),
+            true => SOME_SPACE,
             false => between_calls(calls),
         };
         // That all calls have been opened is looked up last, since it goes back through the whole text: only
         // where a call seems to begin.
-        let (next, behind) = match (unlikely_in_prose(&calls.separator), section.is_empty()) {
+        let (next, opened) = match (unlikely_in_prose(&calls.separator), section.is_empty()) {
             // A separator that is clear begins the next call by itself.
-            (true, _) => (separator, String::new()),
+            (true, _) => (separator, NOTHING),
             // A comma separates calls only behind a bracket, which ends one: `Yes, read{` in an answer begins none.
-            (false, true) => (format!("(?<=[}})]\\s*){separator}"), String::new()),
+            (false, true) => (behind(one_of("})") + SPACE) + separator, NOTHING),
             (false, false) => {
                 // In `[f(a='x, g(')]` a comma stands in a string, and no `)` before it.
                 let is_python = calls
                     .single_arguments()
                     .is_some_and(|arguments| arguments.in_python);
-                let bracket = if is_python { "(?<=\\))" } else { "" };
-                let behind = format!("(?<={place}{}.*?)", ignoring_space(section));
+                let opened = behind(place.clone() + ignoring_space(section) + ANYTHING);
                 let close = match unlikely_in_prose(&calls.close) {
-                    true => format!("(?<={}\\s*)", ignoring_space(calls.close.trim())),
-                    false => bracket.to_owned(),
+                    true => behind(ignoring_space(calls.close.trim()) + SPACE),
+                    false if is_python => behind(exact(")")),
+                    false => NOTHING,
                 };
-                (format!("{close}{separator}"), behind)
+                (close + separator, opened)
             }
         };
         match first {
             // If a name of the next might hold what begins the section, the first could be found in it in one chunk, and not
             // in another.
             Some(first) => {
-                let sign = section.chars().next().map(String::from).unwrap_or_default();
-                let own = own.replace("[^\"]", &format!("[^\"{}]", exact(&sign)));
-                format!("(?:{start}{first}|{next}{own}{behind})")
+                let own = head + follows(section.chars().next());
+                any_of([start + ahead(first), next + own + opened])
             }
-            None => format!("(?:{start}|{next}){own}{behind}"),
+            None => any_of([start, next]) + own + opened,
         }
     }
 
     /// The expression for the place behind what opens a call by a sign that others begin with, too: where `<NAME>` does,
     /// `<end>` and `</NAME>` do not.
-    fn not_another_marker(&self, calls: &CallParts<'_>, open: &str) -> String {
+    fn not_another_marker(&self, calls: &CallParts<'_>, open: &str) -> Pattern {
         let (first, last) = (open.trim().chars().next(), open.trim().chars().next_back());
         let (Some(first), Some(last)) = (first, last) else {
-            return String::new();
+            return NOTHING;
         };
         let content = &self.findings.content;
         let texts = content.open.iter().chain(&content.close).cloned();
@@ -262,30 +250,38 @@ impl Drafter<'_> {
         let around = [&calls.section_open, &calls.section_close, &*calls.close];
         others.extend(around.map(str::to_owned));
         let others = others.iter().map(|text| text.trim());
-        let mut others: Vec<String> = others
+        let mut others: Vec<Pattern> = others
             .filter(|text| text.starts_with(first) && text.ends_with(last) && *text != open.trim())
             .map(ignoring_space)
             .collect();
         dedup(&mut others);
         let is_sign = !first.is_alphanumeric() && !markers::is_slot(first);
         match is_sign && first != last && !others.is_empty() {
-            true => format!("(?<!{}\\s*)", any_of(&others)),
-            false => String::new(),
+            true => not_behind(any_of(others) + SPACE),
+            false => NOTHING,
         }
     }
 }
 
 /// How a list of calls begins as Python writes it.
-const PYTHON_LIST_START: &str = "\\[\\s*[A-Za-z_][\\w.\\-]*\\(";
+fn python_list_start() -> Pattern {
+    exact("[") + SPACE + letter_or("_") + word_or(".-").many() + "("
+}
 
 /// How a tag ends that may close itself.
-pub(super) const TAG_END: &str = "(?:>|(?=\\s*/>))";
+pub(super) fn tag_end() -> Pattern {
+    any_of([exact(">"), closed_tag()])
+}
 
 /// The place before the end of one that does.
-pub(super) const CLOSED_TAG: &str = "(?=\\s*/>)";
+pub(super) fn closed_tag() -> Pattern {
+    ahead(SPACE + "/>")
+}
 
 /// A token with which some models say that a call follows, though no chat template writes it.
-const TOKEN_BEFORE_CALL: &str = "(?:<\\|\\w+\\|>\\s*)?";
+fn token_before_call() -> Pattern {
+    (exact("<|") + WORD + "|>" + SPACE).or_nothing()
+}
 
 /// Whether what opens a call begins with the brace of its JSON, before the arguments in it.
 fn begins_with_json(calls: &CallParts<'_>) -> bool {
@@ -293,12 +289,12 @@ fn begins_with_json(calls: &CallParts<'_>) -> bool {
 }
 
 /// The expression, which begins with a marker, also without it if another one follows.
-fn with_optional_lead(text: &str, own: &str) -> Option<String> {
+fn with_optional_lead(text: &str, own: &Pattern) -> Option<Pattern> {
     let text = text.trim_start();
     let rest = markers::without_first(text)?;
     let lead = ignoring_space(&text[..text.len() - rest.len()]);
-    let rest = own.strip_prefix(lead.as_str())?;
-    Some(format!("(?:{lead})?{rest}"))
+    let rest = own.without_start(&lead)?;
+    Some(lead.or_nothing() + rest)
 }
 
 #[cfg(test)]
@@ -409,6 +405,7 @@ mod tests {
             let found = asked(&findings, &[], |drafter| {
                 drafter.open_patterns_at_start(drafter.calls.expect("there are calls"))
             });
+            let found: Vec<String> = found.iter().map(Pattern::to_string).collect();
             let starts = found.iter().map(|open| {
                 let end = open.find("(?<=\\)),").expect("another call may follow");
                 &open[..end]
@@ -470,16 +467,18 @@ mod tests {
     #[test]
     fn a_first_marker_may_be_left_out_where_another_one_follows() {
         for (text, own, expected) in [
-            ("<do><with>", "<do><with>a+", Some("(?:<do>)?<with>a+")),
+            ("<do><with>", exact("<do><with>"), Some("(?:<do>)?<with>a+")),
             (
                 "<do>\n<with>",
-                r"<do>\s*<with>a+",
+                exact("<do>") + SPACE + "<with>",
                 Some(r"(?:<do>)?\s*<with>a+"),
             ),
-            ("<do>", "<do>a+", None),
-            ("do <with>", "do <with>a+", None),
+            ("<do>", exact("<do>"), None),
+            ("do <with>", exact("do <with>"), None),
         ] {
-            assert_eq!(with_optional_lead(text, own).as_deref(), expected, "{text}");
+            let found = with_optional_lead(text, &(own + exact("a").some()));
+            let found = found.map(|own| own.to_string());
+            assert_eq!(found.as_deref(), expected, "{text}");
         }
     }
 }

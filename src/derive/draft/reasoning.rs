@@ -2,10 +2,13 @@
 
 use crate::analysis::ReasoningShape;
 use crate::derive::delimiter::{Delimiter, Delimiters, FieldDraft};
-use crate::derive::regex::{any_of, exact, ignoring_space};
+use crate::derive::pattern::{
+    ANYTHING, Pattern, SPACE, START, ahead, any_of, either, exact, ignoring_space, not_ahead,
+    not_behind,
+};
 use crate::markers::{dedup, markers, reads_like_prose, says_end, unlikely_in_prose};
 
-use super::call_texts::{SPOKEN, split_last_marker};
+use super::call_texts::{split_last_marker, spoken};
 use super::drafter::Drafter;
 
 impl Drafter<'_> {
@@ -27,7 +30,7 @@ impl Drafter<'_> {
             .collect();
         if field.open.alternatives.is_empty() {
             // Only the closer that comes shows that the turn has begun with a thought, though all text waits for it.
-            let open = format!("\\A(?=.*?{})", exact(close?));
+            let open = START + ahead(ANYTHING + exact(close?));
             field.open = Delimiters::one(Delimiter::Expression(open));
         }
         if close.is_none() {
@@ -38,10 +41,10 @@ impl Drafter<'_> {
                 .into_iter()
                 .partition(|opener| self.opens_text(opener));
             let any = || any_of(openers.iter().map(|opener| ignoring_space(opener)));
-            let ahead = (!openers.is_empty()).then(|| format!("(?={})", any()));
+            let next = (!openers.is_empty()).then(|| ahead(any()));
             let mut closes = self.turn_ends();
             closes.extend(of_text);
-            field.close = self.closers(&closes, ahead.into_iter().collect());
+            field.close = self.closers(&closes, next.into_iter().collect());
             return Some(field);
         }
         let closes: Vec<String> = shape.closes().into_iter().map(str::to_owned).collect();
@@ -58,7 +61,7 @@ impl Drafter<'_> {
         let headers = &self.findings.turn.headers;
         let opens = opens.flat_map(|open| {
             // Further on it may only be spoken of: `Type <mull> first.`
-            let at_start = [format!("\\A\\s*{}", exact(open))].into_iter();
+            let at_start = [START + SPACE + exact(open)].into_iter();
             let at_starts = (headers.len() > 1).then(|| self.words_at_start(open));
             let placed = at_start.chain(at_starts).map(Delimiter::Expression);
             [Delimiter::Exact(open.to_owned())]
@@ -75,17 +78,16 @@ impl Drafter<'_> {
         let openers = self.call_openers();
         match open {
             // The white space makes it as long as what would skip the marker.
-            Some(open) => Some(format!("{}\\s*(?=.*?{close})", exact(open))),
+            Some(open) => Some(exact(open) + SPACE + ahead(ANYTHING + close)),
             // Without calls, only the closer shows a thought, and the draft goes by that already.
             None if openers.is_empty() => None,
             // What calls close, they show to be reasoning, unless they stand first.
             None => {
-                let mut openers: Vec<String> =
-                    openers.iter().map(|head| ignoring_space(head)).collect();
-                let first = any_of(&openers);
-                openers.retain(|opener| *opener != close);
-                let ends = any_of([close].iter().chain(&openers));
-                Some(format!("\\A(?!\\s*{first})(?=.*?{ends})"))
+                let openers = openers.iter().map(|head| ignoring_space(head));
+                let first = any_of(openers.clone());
+                let others = openers.filter(|opener| *opener != close);
+                let ends = any_of([close.clone()].into_iter().chain(others));
+                Some(START + not_ahead(SPACE + first) + ahead(ANYTHING + ends))
             }
         }
         .map(Delimiter::Expression)
@@ -93,12 +95,12 @@ impl Drafter<'_> {
 
     /// The expression for what opens a thought at the turn's start, where prompts write it: a model that does not think calls at
     /// once, or answers.
-    pub(super) fn begun_thought(&self) -> Option<String> {
+    pub(super) fn begun_thought(&self) -> Option<Pattern> {
         let shape = self.findings.reasoning.as_ref();
         let shape = shape.filter(|shape| shape.opened_by_prompt && self.around.is_none())?;
         let open = shape.open.as_deref().map(str::trim);
         let open = open.filter(|open| unlikely_in_prose(open) && !reads_like_prose(open))?;
-        Some(format!("\\A{}\\s*", ignoring_space(open)))
+        Some(START + ignoring_space(open) + SPACE)
     }
 
     /// Other ways of closing reasoning that nothing closes but words which open the next part: amid a line they may be said.
@@ -106,8 +108,8 @@ impl Drafter<'_> {
         let openers = self.next_openers_after_reasoning();
         let are_words = openers.iter().any(|opener| reads_like_prose(opener));
         let any = any_of(openers.iter().map(|opener| ignoring_space(opener)));
-        let ahead = are_words.then(|| Delimiter::Expression(format!("\\n\\s*(?={any})")));
-        ahead.into_iter().collect()
+        let line = are_words.then(|| exact("\n") + SPACE + ahead(any));
+        line.into_iter().map(Delimiter::Expression).collect()
     }
 
     /// What closes reasoning where what closes it has been left out: the end of the turn, and what opens the next part.
@@ -119,12 +121,12 @@ impl Drafter<'_> {
     }
 
     /// The expression for words that open the turn, behind its header if the prompt has not ended in that.
-    pub(super) fn words_at_start(&self, words: &str) -> String {
-        format!("{}\\s*{}", any_of(self.turn_starts()), exact(words))
+    pub(super) fn words_at_start(&self, words: &str) -> Pattern {
+        any_of(self.turn_starts()) + SPACE + words
     }
 
     /// The expressions for where a turn begins.
-    pub(super) fn turn_starts(&self) -> Vec<String> {
+    pub(super) fn turn_starts(&self) -> Vec<Pattern> {
         let headers = self
             .findings
             .turn
@@ -133,7 +135,7 @@ impl Drafter<'_> {
             .map(|header| header.trim());
         // A header of words may be said, so it is no place where a turn begins.
         let headers = headers.filter(|header| markers(header).next().is_some());
-        std::iter::once("\\A".to_owned())
+        std::iter::once(START)
             .chain(headers.map(ignoring_space))
             .collect()
     }
@@ -165,8 +167,8 @@ impl Drafter<'_> {
     /// The places before markers that are not only mentioned. Behind a blank, amid a line, or behind a quote they are:
     /// `I could write <call> here`. So are those that belong to a marker before them, as the rest of
     /// what opens a call does.
-    fn not_a_mention(&self, openers: &[String]) -> String {
-        let mut before = vec![SPOKEN.to_owned()];
+    fn not_a_mention(&self, openers: &[String]) -> Pattern {
+        let mut before = vec![spoken()];
         if let Some(calls) = self.calls {
             let between = [&*calls.close, &calls.separator].concat();
             let texts = [
@@ -180,7 +182,7 @@ impl Drafter<'_> {
         }
         dedup(&mut before);
         let openers = any_of(openers.iter().map(|opener| ignoring_space(opener)));
-        format!("(?<!{})(?={openers})", before.join("|"))
+        not_behind(either(before)) + ahead(openers)
     }
 }
 
@@ -251,10 +253,10 @@ mod tests {
             let shape = findings.reasoning.as_ref().expect("it thinks");
             asked(&findings, &[], |drafter| {
                 let found = drafter.other_opens_of_thinking(shape);
-                let found: Vec<String> = found.iter().map(Delimiter::expression).collect();
+                let found: Vec<Pattern> = found.iter().map(Delimiter::expression).collect();
                 assert_eq!(found, others, "{reasoning:?}");
                 let found = drafter.looking_opens_of_thinking(shape);
-                let found = found.map(|one| one.expression());
+                let found = found.map(|one| one.expression().to_string());
                 assert_eq!(found.as_deref(), looking, "{reasoning:?}");
             });
         }
@@ -268,7 +270,7 @@ mod tests {
         let found = asked(&findings, &[], |drafter| {
             drafter.other_opens_of_thinking(shape)
         });
-        let found: Vec<String> = found.iter().map(Delimiter::expression).collect();
+        let found: Vec<Pattern> = found.iter().map(Delimiter::expression).collect();
         let anywhere = r"(?:\A|<assistant>|<tool>)\s*<t>";
         assert_eq!(found, ["<t>", r"\A\s*<t>", anywhere]);
     }
@@ -298,7 +300,7 @@ mod tests {
         ] {
             let findings = invented::findings(["<t>", "</t>"], content, calls);
             let found = asked(&findings, &[], |drafter| drafter.other_closes_of_thinking());
-            let found: Vec<String> = found.iter().map(Delimiter::expression).collect();
+            let found: Vec<Pattern> = found.iter().map(Delimiter::expression).collect();
             assert_eq!(found, expected, "{content:?} {calls:?}");
         }
     }
@@ -316,6 +318,7 @@ mod tests {
             let shape = findings.reasoning.as_mut().expect("it thinks");
             shape.opened_by_prompt = opened_by_prompt;
             let found = asked(&findings, &[], |drafter| drafter.begun_thought());
+            let found = found.map(|begun| begun.to_string());
             assert_eq!(found.as_deref(), expected, "{open:?}");
         }
     }
@@ -328,7 +331,7 @@ mod tests {
         ] {
             let findings = invented::findings(["Mull:", ""], [""; 2], ["", call, "", ""]);
             let found = asked(&findings, &[], |drafter| drafter.closes_before_lines());
-            let found: Vec<String> = found.iter().map(Delimiter::expression).collect();
+            let found: Vec<Pattern> = found.iter().map(Delimiter::expression).collect();
             assert_eq!(found, expected, "{call}");
         }
     }

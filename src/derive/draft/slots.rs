@@ -1,8 +1,13 @@
 //! The expression for a row of texts and slots, such as what opens a call.
 
+use std::mem;
+
 use crate::analysis::CallParts;
 use crate::derive::choices::Choice;
-use crate::derive::regex::{char_between, char_until, ignoring_space, is_of_names};
+use crate::derive::pattern::{
+    NOTHING, NUMBER, Pattern, SOME_SPACE, SPACE, char_between, char_until, ignoring_space,
+    is_of_names, named, none_of,
+};
 use crate::format::{Node, Row, Slot};
 use crate::markers::lexicon::unmarked;
 use crate::markers::{self, unlikely_in_prose};
@@ -70,81 +75,93 @@ impl<'r> SlotPattern<'r> {
 
 impl Drafter<'_> {
     /// The expression for slots in a row, with groups for name and id if they are to be captured.
-    pub(super) fn slots_pattern(&self, row: &Row, named: bool) -> String {
-        let captures_ids = named && self.options.ids;
+    pub(super) fn slots_pattern(&self, row: &Row, captures: bool) -> Pattern {
+        let captures_ids = captures && self.options.ids;
         let row = SlotPattern::new(row, captures_ids && !row.has(Slot::Id));
         // Models leave out ids that have a marker of their own.
         let is_before_id = |at: usize| !self.options.ids && row.is_marker_of_id(at);
-        let mut out = String::new();
+        // What stands before a group that has begun.
+        let mut before = NOTHING;
+        let mut out = NOTHING;
         for (at, slot) in row.slots.iter().enumerate() {
             match slot {
                 Node::Literal(text) => {
-                    out.push_str(if is_before_id(at) { "(?:" } else { "" });
-                    out.push_str(&self.text_pattern(&row, at, text));
+                    let text = self.text_of(at, text);
+                    if row.number.is_some() && row.is_before_name(at) {
+                        let (marker, own) = split_at_id(&text);
+                        before = out + ignoring_space(marker);
+                        out = ignoring_space(own);
+                    } else {
+                        if is_before_id(at) {
+                            before = mem::take(&mut out);
+                        }
+                        out = out + self.text_pattern(&row, at, &text);
+                    }
                 }
-                Node::Slot(Slot::Name) => out.push_str(&self.name_pattern(&row, at, named)),
+                Node::Slot(Slot::Name) => out = out + self.name_pattern(&row, at, captures),
                 Node::Slot(Slot::Id) => {
-                    let id = format!("{}*", self.id_class(row.text(at + 1)));
-                    out.push_str(&match captures_ids {
-                        true => format!("(?P<id>{id})"),
-                        false => id,
-                    });
-                    let is_optional = at.checked_sub(1).is_some_and(is_before_id);
-                    out.push_str(if is_optional { ")?" } else { "" });
+                    let id = self.id_class(row.text(at + 1)).many();
+                    out = match captures_ids {
+                        true => out + named("id", id),
+                        false => out + id,
+                    };
+                    if at.checked_sub(1).is_some_and(is_before_id) {
+                        out = mem::take(&mut before) + out.or_nothing();
+                    }
                 }
-                Node::Slot(Slot::Index) if Some(at) == row.number => out.push_str("\\d+)"),
-                Node::Slot(Slot::Index) => out.push_str("\\d+"),
-                Node::Slot(_) => out.push_str(&format!("{}+", char_until(row.text(at + 1)))),
+                Node::Slot(Slot::Index) if Some(at) == row.number => {
+                    out = mem::take(&mut before) + named("id", out + NUMBER);
+                }
+                Node::Slot(Slot::Index) => out = out + NUMBER,
+                Node::Slot(_) => out = out + char_until(row.text(at + 1)).some(),
                 _ => {}
             }
         }
         out
     }
 
-    /// The expression for a text of a row.
-    fn text_pattern(&self, row: &SlotPattern<'_>, at: usize, text: &str) -> String {
+    /// A text of a row as it may be written.
+    fn text_of(&self, at: usize, text: &str) -> String {
         let text = if at == 0 { text.trim_start() } else { text };
         let is_json = self.calls.is_some_and(|calls| calls.dialect().is_some());
-        let text = match is_json {
+        match is_json {
             true => json_spaced(text),
             false => text.to_owned(),
-        };
-        if row.number.is_some() && row.is_before_name(at) {
-            let (marker, own) = split_at_id(&text);
-            return format!("{}(?P<id>{}", ignoring_space(marker), ignoring_space(own));
         }
+    }
+
+    /// The expression for a text of a row.
+    fn text_pattern(&self, row: &SlotPattern<'_>, at: usize, text: &str) -> Pattern {
         // Models put white space between a name and a marker that names don't have.
         let is_marker = |piece: Option<&str>| piece.is_some_and(markers::is_closed);
         let after_name = row.is_behind_name(at);
-        let before = match after_name && is_marker(markers::first_piece(&text)) {
-            true => "\\s*",
-            false => "",
-        };
-        let behind = match row.is_before_name(at) && is_marker(markers::pieces(&text).last()) {
-            false => "",
-            true if is_marker(markers::first_piece(row.text(at + 2).trim_start())) => "\\s*",
+        let before = SPACE.when(after_name && is_marker(markers::first_piece(text)));
+        let behind = match row.is_before_name(at) && is_marker(markers::pieces(text).last()) {
+            false => NOTHING,
+            true if is_marker(markers::first_piece(row.text(at + 2).trim_start())) => SPACE,
             // A name behind a blank is a word: `The <call> tag opens calls.`
-            true => "(?:\\s*\\n\\s*)?",
+            true => (SPACE + "\n" + SPACE).or_nothing(),
         };
-        let own = self.between_name_and_body(&text, after_name);
+        let own = self.between_name_and_body(text, after_name);
         // Nothing else ends a name before words: `read With: {`.
         let begins_with_word = text.trim_start().starts_with(char::is_alphanumeric);
-        let spaced = own.strip_prefix("\\s*");
+        let spaced = own.without_start(&SPACE);
         let own = match spaced.filter(|_| after_name && begins_with_word) {
-            Some(rest) => format!("\\s+{rest}"),
+            Some(rest) => SOME_SPACE + rest,
             None => own,
         };
-        let pattern = format!("{before}{own}{behind}");
+        let pattern = before + own + behind;
         // `@callback` is no call of `back`, and `<calls>` none of `s`.
         let is_word = text.trim_end().ends_with(char::is_alphanumeric);
-        match is_word && row.is_before_name(at) {
-            true => with_space(pattern),
-            false => pattern,
+        let spaced = pattern.without_end(&SPACE);
+        match spaced.filter(|_| is_word && row.is_before_name(at)) {
+            Some(start) => start + SOME_SPACE,
+            None => pattern,
         }
     }
 
     /// The expression for a name in a row.
-    fn name_pattern(&self, row: &SlotPattern<'_>, at: usize, named: bool) -> String {
+    fn name_pattern(&self, row: &SlotPattern<'_>, at: usize, captures: bool) -> Pattern {
         let before = match at.checked_sub(1).map(|before| row.text(before)) {
             None => self.before_name(),
             Some(text) => {
@@ -165,15 +182,11 @@ impl Drafter<'_> {
             None => self.end_of_name(row.text(at + 1)),
             _ => row.text(at + 1),
         };
-        let name = format!("{}+", self.name_class(&before, next));
+        let name = self.name_class(&before, next).some();
         let is_last = row.last_name == Some(at);
-        let id = match is_last && row.number.is_some() && at == 0 {
-            true => "(?P<id>",
-            false => "",
-        };
-        match is_last && named {
-            true => format!("{id}(?P<name>{name})"),
-            false => format!("{id}{name}"),
+        match is_last && captures {
+            true => named("name", name),
+            false => name,
         }
     }
 
@@ -202,7 +215,7 @@ impl Drafter<'_> {
     }
 
     /// What an id consists of, which has this text behind it.
-    fn id_class(&self, next: &str) -> String {
+    fn id_class(&self, next: &str) -> Pattern {
         match next.is_empty() {
             true => self.name_class(&[], next),
             false => char_until(next),
@@ -210,7 +223,7 @@ impl Drafter<'_> {
     }
 
     /// What a name consists of, which has texts around it that it must not be taken for.
-    fn name_class(&self, before: &[&str], next: &str) -> String {
+    fn name_class(&self, before: &[&str], next: &str) -> Pattern {
         let arguments = self.calls.and_then(CallParts::single_arguments);
         match (next.trim().is_empty(), self.calls, arguments) {
             // The body follows at once; where there are no arguments, what closes the call.
@@ -257,7 +270,7 @@ impl Drafter<'_> {
         }
     }
 
-    fn between_name_and_body(&self, text: &str, after_name: bool) -> String {
+    fn between_name_and_body(&self, text: &str, after_name: bool) -> Pattern {
         // What may stand before the last piece is anything, also where it is one marker with it.
         let unmarked = unmarked(text);
         let pieces: Vec<&str> = markers::pieces(&unmarked).collect();
@@ -266,7 +279,7 @@ impl Drafter<'_> {
             Some(last) if after_name && self.chosen(Choice::LooseHeader) && last > 0 => {
                 let marker: String = pieces[last..].concat();
                 // Over no brace: behind one the arguments have begun.
-                format!("[^{{]*?{}", ignoring_space(&marker))
+                none_of("{").few() + ignoring_space(&marker)
             }
             _ => ignoring_space(text),
         }
@@ -291,14 +304,6 @@ fn json_spaced(text: &str) -> String {
 /// Whether a node is this slot.
 fn is(slot: Slot) -> impl Fn(&Node) -> bool {
     move |node| *node == Node::Slot(slot)
-}
-
-/// The expression with the white space at its end required.
-fn with_space(pattern: String) -> String {
-    match pattern.strip_suffix("\\s*") {
-        Some(start) => format!("{start}\\s+"),
-        None => pattern,
-    }
 }
 
 #[cfg(test)]

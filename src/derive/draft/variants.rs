@@ -2,17 +2,20 @@
 
 use crate::analysis::CallParts;
 use crate::derive::delimiter::{Delimiter, Delimiters, Draft};
-use crate::derive::regex::{any_of, before_any_of, exact, ignoring_space};
+use crate::derive::pattern::{
+    ANYTHING, END, NOTHING, Pattern, SOME_SPACE, SPACE, START, ahead, any_of, before_any_of,
+    behind, either, exact, ignoring_space, none_of, one_of,
+};
 use crate::derive::surroundings::TextBounds;
 use crate::format::{Dialect, Node, Slot};
 use crate::markers::lexicon::unmarked;
 use crate::markers::{self, is_slot, is_word, unlikely_in_prose};
 
-use super::arguments::{key_class, space_of, whole_key};
-use super::call_texts::{JSON_LIST_START, is_named_behind, literal_open, split_last_marker};
-use super::closing::{BEHIND_BRACKET, close_behind_bracket, close_behind_line_break};
+use super::arguments::whole_key_class;
+use super::call_texts::{is_named_behind, json_list_start, literal_open, split_last_marker};
+use super::closing::{behind_bracket, close_behind_bracket, close_behind_line_break};
 use super::drafter::Drafter;
-use super::opening::{CLOSED_TAG, TAG_END};
+use super::opening::{closed_tag, tag_end};
 
 /// The other ways of opening and closing one field.
 #[derive(Debug, Default)]
@@ -97,14 +100,14 @@ impl Variants {
             // White space behind it would be a text, and the last text counts: unless none can have come before.
             let is_first = || {
                 let mut opens = field.open.alternatives.iter();
-                opens.all(|open| open.expression().starts_with("\\A"))
+                opens.all(|open| open.expression().without_start(&START).is_some())
             };
             let takes_space = field.close.takes_space || !self.spaced.contains(&field.name);
             if !takes_space && (field.open.alternatives.is_empty() || !is_first()) {
                 return false;
             }
             let closes = field.close.alternatives.iter();
-            let closes: Vec<String> = closes.map(Delimiter::expression).collect();
+            let closes: Vec<Pattern> = closes.map(Delimiter::expression).collect();
             let closes = |own: &Delimiter| closes.contains(&own.expression());
             match field.name.as_str() {
                 // Nobody speaks of what ends a turn.
@@ -199,12 +202,13 @@ impl Drafter<'_> {
         let field = draft.fields.iter().find(|field| field.name == *name)?;
         let opens = &field.open.alternatives;
         let is_first = around.is_first && around.behind.is_empty();
-        let is_text = |open: &Delimiter| !open.looks_around() && !open.expression().contains("\\A");
+        let is_text =
+            |open: &Delimiter| !open.looks_around() && !open.expression().contains(&START);
         if !is_first || around.is_json || !opens.iter().all(is_text) {
             return None;
         }
         let all = any_of(opens.iter().map(Delimiter::expression));
-        let at_start = Delimiter::Expression(format!("\\A\\s*{all}"));
+        let at_start = Delimiter::Expression(START + SPACE + all);
         Some(FieldVariants {
             name: name.clone(),
             opens: opens.iter().cloned().chain([at_start]).collect(),
@@ -282,16 +286,16 @@ impl Drafter<'_> {
             .iter()
             .flat_map(|own| self.call_opens(calls, own))
             .collect();
-        let far = past_first_key(calls).into_iter().flat_map(|ahead| {
+        let far = past_first_key(calls).into_iter().flat_map(|follows| {
             let heads = [own].into_iter().chain(&others);
             let heads = heads.flat_map(|own| call_heads(calls, own));
-            heads.map(move |head| Delimiter::Expression(looking(&head, &ahead)))
+            heads.map(move |head| Delimiter::Expression(looking(&head, &follows)))
         });
         let far: Vec<Delimiter> = far.collect();
         if let Some(begun) = self.begun_thought() {
             let opens = variants.opens.iter().chain(&far);
             let opens = opens.filter(|open| matches!(open, Delimiter::Expression(_)));
-            let begun = opens.map(|open| format!("(?:{begun})?{}", open.expression()));
+            let begun = opens.map(|open| begun.clone().or_nothing() + open.expression());
             variants.opens_behind_prompt = begun.map(Delimiter::Expression).collect();
         }
         variants.opens_ignoring_space.extend(far);
@@ -308,7 +312,7 @@ impl Drafter<'_> {
             markers::dedup(&mut ends);
         }
         let known = content.map_or(&[][..], |content| &content.close.alternatives);
-        let known: Vec<String> = known.iter().map(Delimiter::expression).collect();
+        let known: Vec<Pattern> = known.iter().map(Delimiter::expression).collect();
         ends.retain(|end| known.contains(&ignoring_space(end)));
         // Where `== Stop` ends turns and a call takes the `==` along, `Stop` is left: a word that answers have, too.
         let all = ends.clone();
@@ -333,8 +337,12 @@ impl Drafter<'_> {
         if !self.stands_behind_line_break(sign) {
             return Vec::new();
         }
-        let places = ["(?:\\A|\\n)", "(?:\\A|\\n|(?<=\\n))"];
-        let ways = places.map(|place| format!("{place}\\s*{}\\s*", ignoring_space(sign)));
+        let line_break = || exact("\n");
+        let places = [
+            any_of([START, line_break()]),
+            any_of([START, line_break(), behind(line_break())]),
+        ];
+        let ways = places.map(|place| place + SPACE + ignoring_space(sign) + SPACE);
         ways.map(Delimiter::Expression).to_vec()
     }
 
@@ -352,11 +360,10 @@ impl Drafter<'_> {
         let follows = ends.into_iter().chain(headers).chain(calls);
         // What opens calls behind `</say>` may begin with that: it does not stand there twice.
         let follows = follows.filter(|text| unlikely_in_prose(text) && !text.starts_with(close));
-        let mut follows: Vec<String> = follows.map(|text| ignoring_space(&text)).collect();
+        let mut follows: Vec<Pattern> = follows.map(|text| ignoring_space(&text)).collect();
         markers::dedup(&mut follows);
-        let ahead = before_any_of(follows.into_iter().chain(["\\Z".to_owned()]));
-        let close = ignoring_space(close);
-        Some(Delimiter::Expression(format!("{close}\\s*{ahead}")))
+        let place = before_any_of(follows.into_iter().chain([END]));
+        Some(Delimiter::Expression(ignoring_space(close) + SPACE + place))
     }
 
     /// Other ways of ending calls with what ends turns, or separates two calls. A sign with a line break before it does so there, and behind a bracket, unless
@@ -370,24 +377,20 @@ impl Drafter<'_> {
             .partition(|end| self.stands_behind_line_break(end));
         let raw = calls.dialect().and_then(Dialect::raw_delimiters);
         let line = match calls.ends_with_bracket() {
-            true if raw.is_some() => BEHIND_BRACKET,
-            true => "\\n\\s*",
-            false => "(?:\\n|(?<=[}\\])]))\\s*",
+            true if raw.is_some() => behind_bracket(),
+            true => exact("\n") + SPACE,
+            false => any_of([exact("\n"), behind(one_of("}])"))]) + SPACE,
         };
         let ends = ends
             .into_iter()
             .filter(|end| calls.closes_behind_bracket(end));
-        let ends: Vec<String> = ends.map(|end| ignoring_space(end)).collect();
-        let any = (ends.len() > 1).then(|| any_of(&ends));
-        let ends = any
-            .iter()
-            .chain(&ends)
-            .map(|end| (BEHIND_BRACKET, end.clone()));
-        let signs = signs.into_iter().map(|sign| (line, ignoring_space(sign)));
-        let all = signs
-            .chain(ends)
-            .map(|(place, end)| format!("{place}{end}\\s*"));
-        all.map(Delimiter::Expression).collect()
+        let ends: Vec<Pattern> = ends.map(|end| ignoring_space(end)).collect();
+        let any = (ends.len() > 1).then(|| any_of(ends.iter().cloned()));
+        let ends = any.into_iter().chain(ends);
+        let ends = ends.map(|end| behind_bracket() + end + SPACE);
+        let signs = signs.into_iter();
+        let signs = signs.map(|sign| line.clone() + ignoring_space(sign) + SPACE);
+        signs.chain(ends).map(Delimiter::Expression).collect()
     }
 
     pub(super) fn stands_behind_line_break(&self, sign: &str) -> bool {
@@ -400,9 +403,10 @@ impl Drafter<'_> {
         let follows = self.follows_opener(calls);
         // The draft's own may look for arguments already, exactly as they are written.
         let own_ahead = self.arguments_ahead(calls).unwrap_or_default();
-        let mut opens: Vec<String> = Vec::new();
+        let mut opens: Vec<Pattern> = Vec::new();
         for head in call_heads(calls, own) {
-            let bare = head.strip_suffix(&own_ahead).unwrap_or(&head);
+            let bare = head.without_end(&own_ahead);
+            let bare = bare.as_ref().unwrap_or(&head);
             let looking = follows.as_ref().map(|follows| looking(bare, follows));
             opens.extend([head].into_iter().chain(looking));
         }
@@ -424,36 +428,32 @@ impl Drafter<'_> {
         let head = self.slots_pattern(&calls.open, false);
         let (section, separator) = (calls.section_open.trim(), calls.separator.trim());
         let lead = match unlikely_in_prose(section) {
-            true => format!("(?:{}\\s*)?", ignoring_space(section)),
+            true => (ignoring_space(section) + SPACE).or_nothing(),
             // Where nothing but the separator opens calls, it stands before each.
             false if self.call_openers().is_empty() => ignoring_space(separator),
-            false => String::new(),
+            false => NOTHING,
         };
         // All of it lies ahead, what follows the opener as well.
-        let inner = follows.strip_prefix("(?=")?.strip_suffix(')')?;
-        let opener = looking(&format!("{lead}{head}"), &follows);
-        let opener = opener.strip_suffix(follows.as_str())?;
-        let follows = match inner.contains('|') {
-            true => format!("(?:{inner})"),
-            false => inner.to_owned(),
+        let opener = looking(&(lead + head), &follows).without_end(&ahead(follows.clone()))?;
+        // It is seen as a whole.
+        let follows = match follows.has_choice() {
+            true => follows.grouped(),
+            false => follows,
         };
-        Some(Delimiter::Expression(before_any_of([
-            opener.to_owned() + &follows
-        ])))
+        Some(Delimiter::Expression(ahead(opener + follows)))
     }
 
-    /// The expression for the place before what stands behind a call's opener, if only that is known: a bracket of JSON, or the first argument, or
+    /// The expression for what stands behind a call's opener, if only that is known: a bracket of JSON, or the first argument, or
     /// the call's end.
-    fn follows_opener(&self, calls: &CallParts<'_>) -> Option<String> {
+    fn follows_opener(&self, calls: &CallParts<'_>) -> Option<Pattern> {
         // `<call> opens a call` only speaks of one: behind a real opener stands a bracket.
         if calls.dialect().is_some() || calls.is_array() {
             // An array begins with a call: `Write <calls>[ first` only speaks of one.
-            let bracket = match (calls.is_array(), calls.keys()) {
-                (true, Some(_)) => JSON_LIST_START,
-                (true, None) => "\\[",
-                (false, _) => "\\{",
-            };
-            return Some(before_any_of([bracket]));
+            return Some(match (calls.is_array(), calls.keys()) {
+                (true, Some(_)) => json_list_start(),
+                (true, None) => exact("["),
+                (false, _) => exact("{"),
+            });
         }
         let arguments = calls.single_arguments()?;
         // Of what names the call once more, the beginning is known.
@@ -465,12 +465,13 @@ impl Drafter<'_> {
         // `<KEY type="text">` and `<KEY type="json">` begin alike.
         let between = arguments.between.iter().map(|text| text.trim_end());
         let between = between.reduce(markers::shared_start).unwrap_or_default();
-        let spaces = arguments.first_between();
+        let space = arguments.first_between();
+        let are_blanks = !space.is_empty() && !space.contains('\n');
         let mut opens = arguments.opens.iter();
         let are_lines = calls.close.starts_with('\n')
             && opens.all(|open| open.trim().is_empty() && open.contains('\n'));
-        let key = whole_key(&arguments, &key_class(&arguments));
-        let mut follows: Vec<String> = Vec::new();
+        let key = whole_key_class(&arguments);
+        let mut follows: Vec<Pattern> = Vec::new();
         for open in &arguments.opens {
             let marker = markers::markers(open).next().unwrap_or(open);
             let marker = marker.split(is_slot).next().unwrap_or_default().trim();
@@ -478,23 +479,18 @@ impl Drafter<'_> {
             follows.push(match (is_known(marker), marker, between) {
                 (true, ..) => ignoring_space(marker),
                 // A word and white space on a line of their own are a key and what stands behind it.
-                (false, "", "") if are_lines && space_of(spaces) == "[ \\t]+" => {
-                    format!("{}[ \\t]", key_without(&key, close))
+                (false, "", "") if are_lines && are_blanks => {
+                    key_without(&key, close) + one_of(" \t")
                 }
                 // With nothing clear to look for, any word behind the opener would do.
                 (false, _, "") => return None,
                 (false, sign, between) => {
                     let key = match sign {
                         "" => key_without(&key, close),
-                        _ => key.clone(),
+                        _ => key.clone().some(),
                     };
-                    let space = if is_behind_name && sign.is_empty() {
-                        "\\s+"
-                    } else {
-                        ""
-                    };
-                    let (sign, between) = (ignoring_space(sign), ignoring_space(between));
-                    format!("{space}{sign}{key}{between}")
+                    let space = SOME_SPACE.when(is_behind_name && sign.is_empty());
+                    space + ignoring_space(sign) + key + ignoring_space(between)
                 }
             });
         }
@@ -503,124 +499,116 @@ impl Drafter<'_> {
         let close = Some(close).filter(|close| is_line || is_known(close))?;
         follows.push(ignoring_space(close));
         markers::dedup(&mut follows);
-        let is_spaced = follows.iter().any(|text| text.starts_with("\\s+"));
+        let is_spaced = follows.iter().any(Pattern::begins_with_space);
         Some(match close_behind_line_break(calls).is_some() {
             _ if are_lines && between.is_empty() => {
-                before_any_of([format!("[ \\t\\r]*\\n[ \\t]*{}", any_of(follows))])
+                one_of(" \t\r").many() + "\n" + one_of(" \t").many() + any_of(follows)
             }
-            _ if is_spaced => {
-                before_any_of(follows.iter().map(|text| match text.starts_with("\\s+") {
-                    true => text.clone(),
-                    false => format!("\\s*{text}"),
-                }))
-            }
+            _ if is_spaced => either(follows.into_iter().map(
+                |one| match one.begins_with_space() {
+                    true => one,
+                    false => SPACE + one,
+                },
+            )),
             // Of a call without arguments, the line break is left for what closes it.
-            true => before_any_of([format!("\\s*{}", any_of(follows))]),
-            false => before_any_of(follows),
+            true => SPACE + any_of(follows),
+            false => either(follows),
         })
     }
 }
 
 /// The expression for a key that begins otherwise than what closes the call: only one of them can follow.
-fn key_without(key: &str, close: &str) -> String {
-    let class = key.trim_end_matches('+');
+fn key_without(class: &Pattern, close: &str) -> Pattern {
     match close.chars().next().filter(|c| !is_word(*c)) {
-        Some(sign) => {
-            let first = class.replacen("[^", &format!("[^{}", exact(&sign.to_string())), 1);
-            format!("{first}{class}*")
-        }
-        None => key.to_owned(),
+        Some(sign) => class.clone().excluding(sign) + class.clone().many(),
+        None => class.clone().some(),
     }
 }
 
-/// A call's opener whose name has no quotes in it.
-fn without_quotes(expression: &str) -> String {
-    expression.replacen("(?P<name>[^", "(?P<name>[^`\"'", 1)
-}
-
 /// The expressions for a call's opener with more of what the format writes before it.
-fn call_heads(calls: &CallParts<'_>, own: &Delimiter) -> Vec<String> {
+fn call_heads(calls: &CallParts<'_>, own: &Delimiter) -> Vec<Pattern> {
     let expression = own.expression();
     let lead = split_last_marker(calls).0.trim();
     let section = calls.section_open.trim();
     let first = unmarked(calls.first_text().trim()).chars().next();
     let with_lead = match lead {
         "" => expression.clone(),
-        lead => format!("{}\\s*{expression}", ignoring_space(lead)),
+        lead => ignoring_space(lead) + SPACE + &expression,
     };
     let mut heads = vec![expression.clone()];
     if !lead.is_empty() {
         heads.push(with_lead.clone());
-        heads.push(format!("(?:{}\\s*)?{expression}", ignoring_space(lead)));
+        heads.push((ignoring_space(lead) + SPACE).or_nothing() + &expression);
     }
-    if unlikely_in_prose(section)
-        && !calls.is_array()
-        && !expression.contains(&ignoring_space(section))
-    {
+    let opened = ignoring_space(section);
+    if unlikely_in_prose(section) && !calls.is_array() && !expression.contains(&opened) {
         // It stands before the first of several calls only. Models put words between the two.
         let words = first.filter(|first| unmarked(section).starts_with(*first));
-        let words = words.map(|first| format!("[^{}]*", exact(&first.to_string())));
-        for between in ["\\s*".to_owned()].into_iter().chain(words) {
-            let section = format!("(?:{}{between})?", ignoring_space(section));
-            heads.push(format!("{section}{expression}"));
+        let words = words.map(|first| none_of(first).many());
+        for between in [SPACE].into_iter().chain(words) {
+            let section = (opened.clone() + between).or_nothing();
+            heads.push(section.clone() + &expression);
             if !lead.is_empty() {
-                heads.push(format!("{section}{with_lead}"));
+                heads.push(section + &with_lead);
             }
         }
         // In `tools.read(…)` where no section has been opened, an answer speaks of code. That is looked up last, since it goes back
         // through the whole text.
-        let section = ignoring_space(section);
-        heads.push(format!("(?:{section}\\s*)?{expression}(?<={section}.*?)"));
+        let section = (opened.clone() + SPACE).or_nothing();
+        heads.push(section + &expression + behind(opened + ANYTHING));
     }
     // Models leave out what stands before each name.
     if let Some(prefix) = calls.name_prefix() {
         let prefix = exact(prefix);
-        let own = format!("{prefix}(?P<name>");
-        let loose = format!("(?:{prefix})?(?P<name>");
-        let prefixed = heads.iter().filter(|head| head.contains(&own));
-        let loose: Vec<String> = prefixed
-            .map(|head| head.replacen(&own, &loose, 1))
-            .collect();
-        heads.extend(loose);
+        let loose = |head: &Pattern| {
+            let name = head.group("name")?;
+            head.replaced(
+                &(prefix.clone() + name),
+                &(prefix.clone().or_nothing() + name),
+            )
+        };
+        heads.extend(heads.iter().filter_map(loose).collect::<Vec<_>>());
     }
     // Models write the type that interfaces give with each call: `{"type": "function", "name": …}`.
     if calls.is_bare_object() {
-        let object = r#"\{\s*""#;
-        let typed = r#"\{\s*(?:"type"\s*:\s*"function"\s*,\s*)?""#;
+        let entry = exact("\"type\"") + SPACE + ":" + SPACE + "\"function\"" + SPACE + "," + SPACE;
+        let object = |entry: Pattern| exact("{") + SPACE + entry + "\"";
+        let (bare, typed) = (object(NOTHING), object(entry.or_nothing()));
         // Before what looks behind, only an engine that backtracks could look ahead for either.
-        let bare = heads.iter();
-        let bare = bare.filter(|head| head.contains(object) && !head.ends_with(".*?)"));
-        let typed: Vec<String> = bare.map(|head| head.replacen(object, typed, 1)).collect();
-        heads.extend(typed);
+        let ahead = heads.iter().filter(|head| !head.looks_far_back());
+        let typed = ahead.filter_map(|head| head.replaced(&bare, &typed));
+        heads.extend(typed.collect::<Vec<_>>());
     }
     // In inline code and between quotes, no name stands behind a marker.
-    let quoted: Vec<String> = heads.iter().map(|head| without_quotes(head)).collect();
-    heads.extend(quoted);
+    let without_quotes = |head: &Pattern| {
+        let name = head.group("name")?;
+        head.replaced(name, &name.clone().excluding("`\"'"))
+    };
+    heads.extend(heads.iter().filter_map(without_quotes).collect::<Vec<_>>());
     heads
 }
 
 /// A call's opener before what has to follow it.
-fn looking(head: &str, ahead: &str) -> String {
-    let head = head.trim_end_matches("\\s*");
+fn looking(head: &Pattern, follows: &Pattern) -> Pattern {
+    let head = head.trim_end();
     // It looks for a bracket already.
-    let head = head.strip_suffix("\\s*(?=\\{)").unwrap_or(head);
+    let bare = head.without_end(&(SPACE + ahead(exact("{"))));
+    let head = bare.unwrap_or(head);
     // What looks past white space takes none along.
-    let space = match ahead.starts_with("(?=\\s") || ahead.starts_with("(?=[ ") {
-        true => "",
-        false => "\\s*",
-    };
-    match head.strip_suffix(TAG_END) {
+    let look = SPACE.when(!follows.begins_with_space()) + ahead(follows.clone());
+    match head.without_end(&tag_end()) {
         // Of a tag that closes itself, nothing more is asked.
-        Some(tag) => format!("{tag}(?:>{space}{ahead}|{CLOSED_TAG})"),
-        None => format!("{head}{space}{ahead}"),
+        Some(tag) => tag + any_of([exact(">") + look, closed_tag()]),
+        None => head + look,
     }
 }
 
-/// The place before JSON whose first key has a text or an object: where a prompt shows how calls are written, `{"name": <name>}`, a
+/// How JSON begins whose first key has a text or an object: where a prompt shows how calls are written, `{"name": <name>}`, a
 /// placeholder stands there.
-pub(super) fn past_first_key(calls: &CallParts<'_>) -> Option<String> {
+pub(super) fn past_first_key(calls: &CallParts<'_>) -> Option<Pattern> {
     calls.keys().filter(|_| !calls.is_array())?;
-    Some(before_any_of(["\\{\\s*\"[^\"]*\"\\s*:\\s*[\"{]"]))
+    let key = exact("\"") + none_of("\"").many() + "\"";
+    Some(exact("{") + SPACE + key + SPACE + ":" + SPACE + one_of("\"{"))
 }
 
 /// What closes a call, with more and with less of what the format writes there.
@@ -667,9 +655,10 @@ mod tests {
     use crate::derive::delimiter::FieldDraft;
     use crate::derive::draft::drafter::asked;
     use crate::derive::invented;
+    use crate::derive::pattern::{exact, named};
     use crate::value::Object;
 
-    fn exact(text: &str) -> Delimiter {
+    fn as_it_is(text: &str) -> Delimiter {
         Delimiter::Exact(text.to_owned())
     }
 
@@ -684,16 +673,17 @@ mod tests {
             behind: behind.iter().map(|text| (*text).to_owned()).collect(),
             ..TextBounds::default()
         };
-        let at_start = Delimiter::Expression("(?:\\A|<assistant>)\\s*Hm:".to_owned());
+        let at_start = any_of([START, exact("<assistant>")]) + SPACE + "Hm:";
+        let at_start = Delimiter::Expression(at_start);
         for (opens, behind, expected) in [
             (
-                vec![exact("<plan>"), exact("<mull>")],
+                vec![as_it_is("<plan>"), as_it_is("<mull>")],
                 &[][..],
                 Some(r"\A\s*(?:<plan>|<mull>)"),
             ),
-            (vec![exact("<mull>")], &[], Some(r"\A\s*<mull>")),
+            (vec![as_it_is("<mull>")], &[], Some(r"\A\s*<mull>")),
             // It stands behind a text as well, or has to stand at the start already.
-            (vec![exact("<mull>")], &["</say>"], None),
+            (vec![as_it_is("<mull>")], &["</say>"], None),
             (vec![at_start], &[], None),
         ] {
             let mut field = FieldDraft::new("thinking");
@@ -707,10 +697,13 @@ mod tests {
                 drafter.at_start(&bounds(behind), &draft)
             });
             let found = found.map(|found| found.opens);
-            let expected = expected.map(|open| {
-                let open = Delimiter::Expression(open.to_owned());
-                opens.iter().cloned().chain([open]).collect()
-            });
+            let written = |all: &[Delimiter]| -> Vec<String> {
+                let all = all.iter().map(Delimiter::expression);
+                all.map(|one| one.to_string()).collect()
+            };
+            let found = found.map(|found| written(&found));
+            let own = written(&opens).into_iter();
+            let expected = expected.map(|open| own.chain([open.to_owned()]).collect());
             assert_eq!(found, expected, "{opens:?}");
         }
     }
@@ -718,7 +711,7 @@ mod tests {
     /// A draft of calls and what is left over, which are closed by these.
     fn draft(calls: Vec<Delimiter>, content: Vec<Delimiter>) -> Draft {
         let mut fields = [FieldDraft::new("tool_calls"), FieldDraft::new("content")];
-        fields[0].open.alternatives = vec![exact("<call>")];
+        fields[0].open.alternatives = vec![as_it_is("<call>")];
         fields[0].close.alternatives = calls;
         fields[1].close.alternatives = content;
         Draft {
@@ -727,34 +720,35 @@ mod tests {
         }
     }
 
-    fn behind(expression: &str) -> Delimiter {
-        Delimiter::Expression(expression.to_owned())
+    /// A text behind a place.
+    fn at(place: Pattern, text: &str) -> Delimiter {
+        Delimiter::Expression(place + SPACE + text + SPACE)
     }
 
     fn variants() -> Variants {
         Variants {
             fields: vec![FieldVariants {
                 name: "tool_calls".to_owned(),
-                opens: vec![exact("<call>"), exact("<do><call>")],
-                closes: vec![exact("</call>")],
-                also_closes: vec![exact("<call>")],
+                opens: vec![as_it_is("<call>"), as_it_is("<do><call>")],
+                closes: vec![as_it_is("</call>")],
+                also_closes: vec![as_it_is("<call>")],
                 ..FieldVariants::default()
             }],
-            ends: vec![vec![exact("<end>")], vec![exact("<stop>")]],
+            ends: vec![vec![as_it_is("<end>")], vec![as_it_is("<stop>")]],
             spaced: Vec::new(),
         }
     }
 
     #[test]
     fn each_field_keeps_what_the_format_closes_it_with() {
-        let (own, next) = (|| exact("</call>"), || exact("<call>"));
-        let ends = || vec![exact("<end>"), exact("<stop>")];
+        let (own, next) = (|| as_it_is("</call>"), || as_it_is("<call>"));
+        let ends = || vec![as_it_is("<end>"), as_it_is("<stop>")];
         for (calls, content, spaced, expected) in [
             (vec![own(), next()], ends(), false, true),
             // `</call>` has to close a call, whatever else does.
             (vec![next()], ends(), false, false),
             // Nobody speaks of what ends a turn.
-            (vec![own()], vec![exact("<end>"), own()], false, false),
+            (vec![own()], vec![as_it_is("<end>"), own()], false, false),
             // White space behind a call would be a text.
             (vec![own()], ends(), true, false),
         ] {
@@ -769,12 +763,12 @@ mod tests {
 
     #[test]
     fn the_plainest_drafts_have_one_way_of_each() {
-        let whole = variants().whole(&draft(vec![exact("</call>")], vec![exact("<end>")]));
+        let whole = variants().whole(&draft(vec![as_it_is("</call>")], vec![as_it_is("<end>")]));
         let closes = &whole.fields[0].close.alternatives;
-        assert_eq!(closes, &[exact("</call>"), exact("<call>")]);
+        assert_eq!(closes, &[as_it_is("</call>"), as_it_is("<call>")]);
         let given = draft(
-            vec![exact("</call>"), exact("<call>")],
-            vec![exact("<end>"), exact("</call>")],
+            vec![as_it_is("</call>"), as_it_is("<call>")],
+            vec![as_it_is("<end>"), as_it_is("</call>")],
         );
         let plain = variants().plain(&given);
         let found: Vec<_> = plain
@@ -879,6 +873,7 @@ mod tests {
             let found = asked(&findings, &[], |drafter| {
                 drafter.follows_opener(drafter.calls.expect("there are calls"))
             });
+            let found = found.map(|follows| ahead(follows).to_string());
             assert_eq!(found.as_deref(), expected, "{call}");
         }
     }
@@ -908,7 +903,7 @@ mod tests {
             let mut content = FieldDraft::new("content");
             content.open.alternatives = match open {
                 "" => vec![],
-                open => vec![exact(open)],
+                open => vec![as_it_is(open)],
             };
             let draft = Draft {
                 head: Object::new(),
@@ -917,7 +912,7 @@ mod tests {
             let found = asked(&findings, &[], |drafter| {
                 drafter.close_before_opener(&draft)
             });
-            let found = found.as_ref().map(Delimiter::expression);
+            let found = found.map(|close| close.expression().to_string());
             assert_eq!(found.as_deref(), expected, "{calls:?}");
         }
     }
@@ -935,7 +930,9 @@ mod tests {
         ] {
             let findings = invented::with_calls(["", call, "", ""]);
             let calls = findings.call_parts().expect("there are calls");
-            let found = past_first_key(&calls).map(|ahead| looking(r"<call>\s*", &ahead));
+            let head = exact("<call>") + SPACE;
+            let found = past_first_key(&calls).map(|follows| looking(&head, &follows));
+            let found = found.map(|open| open.to_string());
             assert_eq!(found.as_deref(), expected, "{call}");
         }
     }
@@ -943,26 +940,31 @@ mod tests {
     #[test]
     fn of_a_tag_that_closes_itself_nothing_more_is_asked() {
         for (head, expected) in [
-            (r"<call>\s*", r"<call>\s*(?=\{)"),
-            (r"call\s*(?=\{)", r"call\s*(?=\{)"),
+            (exact("<call>") + SPACE, r"<call>\s*(?=\{)"),
+            (exact("call") + SPACE + ahead(exact("{")), r"call\s*(?=\{)"),
             (
-                r#"n="x"(?:>|(?=\s*/>))"#,
+                exact("n=\"x\"") + tag_end(),
                 r#"n="x"(?:>\s*(?=\{)|(?=\s*/>))"#,
             ),
         ] {
-            assert_eq!(looking(head, r"(?=\{)"), expected);
+            assert_eq!(looking(&head, &exact("{")), expected);
         }
+    }
+
+    /// The name of a call, which has none of these signs.
+    fn name(signs: &str) -> Pattern {
+        named("name", none_of(signs).some())
     }
 
     #[test]
     fn an_opener_may_have_more_before_it_and_no_quotes_in_its_name() {
         let findings =
             invented::with_calls(["<calls>", "<do><with>NAMEARGUMENTS</do>", "", "</calls>"]);
-        let own = Delimiter::Expression("<with>(?P<name>[^<]+)".to_owned());
+        let own = Delimiter::Expression(exact("<with>") + name("<"));
         let found = asked(&findings, &[], |drafter| {
             drafter.call_opens(drafter.calls.expect("there are calls"), &own)
         });
-        let found: Vec<String> = found.iter().map(Delimiter::expression).collect();
+        let found: Vec<Pattern> = found.iter().map(Delimiter::expression).collect();
         assert_eq!(found[0], own.expression());
         for (expected, is_there) in [
             (r"<do>\s*<with>(?P<name>[^<]+)", true),
@@ -976,7 +978,7 @@ mod tests {
             (r"<calls>\s*<with>(?P<name>[^<]+)", false),
         ] {
             assert_eq!(
-                found.iter().any(|one| one == expected),
+                found.iter().any(|one| *one == expected),
                 is_there,
                 "{expected}"
             );
@@ -987,9 +989,13 @@ mod tests {
     fn a_call_may_have_to_stand_behind_what_opens_its_section() {
         let findings = invented::with_calls(["<code>", "tools.NAME(ARGUMENTS)", "\n", "</code>"]);
         let calls = findings.call_parts().expect("there are calls");
-        let own = Delimiter::Expression(r"tools\.(?P<name>[^(]+)\(".to_owned());
+        let own = Delimiter::Expression(exact("tools.") + name("(") + "(");
         let expected = r"(?:<code>\s*)?tools\.(?P<name>[^(]+)\((?<=<code>.*?)";
-        assert!(call_heads(&calls, &own).iter().any(|head| head == expected));
+        assert!(
+            call_heads(&calls, &own)
+                .iter()
+                .any(|head| *head == expected)
+        );
     }
 
     #[test]
@@ -1000,16 +1006,11 @@ mod tests {
         let mut draft = draft(vec![], vec![spaced("=="), spaced("<end>")]);
         draft.fields.remove(0);
         let variants = asked(&findings, &[], |drafter| drafter.variants(&draft));
+        let line = || any_of([START, exact("\n")]);
         for (closes, expected) in [
             (vec![spaced("=="), spaced("<end>")], true),
-            (vec![behind(r"(?:\A|\n)\s*==\s*"), spaced("<end>")], true),
-            (
-                vec![
-                    behind(r"(?:\A|\n)\s*==\s*"),
-                    behind(r"(?:\A|\n)\s*<end>\s*"),
-                ],
-                false,
-            ),
+            (vec![at(line(), "=="), spaced("<end>")], true),
+            (vec![at(line(), "=="), at(line(), "<end>")], false),
             (vec![spaced("<end>")], false),
         ] {
             draft.fields[0].close.alternatives = closes;
@@ -1020,9 +1021,11 @@ mod tests {
 
     #[test]
     fn what_ends_turns_ends_calls_behind_a_line_break_or_a_bracket() {
-        let line = behind(r"\n\s*==\s*");
-        let line_or_bracket = behind(r"(?:\n|(?<=[}\])]))\s*==\s*");
-        let bracket = behind(r"(?<=[}\]])\s*<end>\s*");
+        let line_break = || exact("\n");
+        let line = at(line_break(), "==");
+        let line_or_bracket = any_of([line_break(), behind(one_of("}])"))]);
+        let line_or_bracket = at(line_or_bracket, "==");
+        let bracket = at(behind(one_of("}]")), "<end>");
         let tagged = "<call=NAME>«<arg=KEY>RAW</arg>»</call>";
         // What closes a call stays, and the end of the turn may be put in; where nothing does, they may be exchanged.
         for (call, end, expected, is_exchanged, is_put_in) in [
@@ -1038,7 +1041,7 @@ mod tests {
             findings.turn.ends = vec![end.to_owned()];
             findings.behind_line_breaks = vec!["==".to_owned()];
             let mut draft = draft(vec![spaced(end)], vec![spaced(end)]);
-            draft.fields[0].open.alternatives = vec![exact("<call>")];
+            draft.fields[0].open.alternatives = vec![as_it_is("<call>")];
             let variants = asked(&findings, &[], |drafter| drafter.variants(&draft));
             let exchanged = variants.of("tool_calls", false).contains(expected);
             let put_in = variants.also_closes("tool_calls").contains(expected);
@@ -1057,7 +1060,7 @@ mod tests {
         let found = asked(&findings, &[], |drafter| {
             drafter.ends_of_calls(drafter.calls.expect("there are calls"))
         });
-        let found: Vec<String> = found.iter().map(Delimiter::expression).collect();
+        let found: Vec<Pattern> = found.iter().map(Delimiter::expression).collect();
         let behind = |ends: &str| format!(r"(?<=[}}\]])\s*{ends}\s*");
         let together = behind("(?:<end>|<result>|<next>)");
         let alone = ["<end>", "<result>", "<next>"].map(behind);
@@ -1077,7 +1080,7 @@ mod tests {
             (".", None),
         ] {
             let found = asked(&findings, &[], |drafter| drafter.close_before_end(close));
-            let found = found.map(|one| one.expression());
+            let found = found.map(|one| one.expression().to_string());
             assert_eq!(found.as_deref(), expected, "{close}");
         }
     }
@@ -1099,9 +1102,10 @@ mod tests {
         for (call, is_there) in [("OBJECT", true), ("<call>OBJECT</call>", false)] {
             let findings = invented::with_calls(["", call, "", ""]);
             let calls = findings.call_parts().expect("there are calls");
-            let own = Delimiter::Expression(r#"(?=\{\s*"name"\s*:\s*)"#.to_owned());
+            let own = exact("{") + SPACE + "\"name\"" + SPACE + ":" + SPACE;
+            let own = Delimiter::Expression(ahead(own));
             let heads = call_heads(&calls, &own);
-            assert_eq!(heads.iter().any(|head| head == typed), is_there, "{call}");
+            assert_eq!(heads.iter().any(|head| *head == typed), is_there, "{call}");
         }
     }
 
@@ -1110,14 +1114,15 @@ mod tests {
         for (call, own, expected) in [
             (
                 "<do>tools.NAMEARGUMENTS</do>",
-                r"<do>tools\.(?P<name>[^{]+)",
+                exact("<do>tools.") + name("{"),
                 Some(r"<do>(?:tools\.)?(?P<name>[^{]+)"),
             ),
-            ("<do>NAMEARGUMENTS</do>", r"<do>(?P<name>[^{]+)", None),
+            ("<do>NAMEARGUMENTS</do>", exact("<do>") + name("{"), None),
         ] {
             let findings = invented::with_calls(["", call, "", ""]);
             let calls = findings.call_parts().expect("there are calls");
-            let heads = call_heads(&calls, &Delimiter::Expression(own.to_owned()));
+            let heads = call_heads(&calls, &Delimiter::Expression(own));
+            let heads: Vec<String> = heads.iter().map(Pattern::to_string).collect();
             let loose = heads.iter().find(|head| head.contains(")?(?P<name>"));
             assert_eq!(loose.map(String::as_str), expected, "{call}");
         }
@@ -1125,19 +1130,19 @@ mod tests {
 
     #[test]
     fn what_a_prompt_has_begun_goes_along_with_a_call() {
-        let named = r"<call>(?P<name>[^{]+)";
+        let named = || exact("<call>") + name("{");
         for (call, own, opened_by_prompt, expected) in [
             (
                 "<call>NAMEARGUMENTS</call>",
-                named,
+                named(),
                 true,
                 r"(?:\A<t>\s*)?<call>(?P<name>[^{]+)",
             ),
-            ("<call>NAMEARGUMENTS</call>", named, false, "none"),
+            ("<call>NAMEARGUMENTS</call>", named(), false, "none"),
             // It looks as far ahead as without the prompt's thought.
             (
                 "<call>OBJECT</call>",
-                r"<call>\s*",
+                exact("<call>") + SPACE,
                 true,
                 r#"(?:\A<t>\s*)?<call>\s*(?=\{\s*"[^"]*"\s*:\s*["{])"#,
             ),
@@ -1146,8 +1151,8 @@ mod tests {
             let mut findings = invented::findings(["<t>", "</t>"], [""; 2], calls);
             let shape = findings.reasoning.as_mut().expect("it thinks");
             shape.opened_by_prompt = opened_by_prompt;
-            let mut draft = draft(vec![exact("</call>")], vec![exact("<end>")]);
-            let own = Delimiter::Expression(own.to_owned());
+            let mut draft = draft(vec![as_it_is("</call>")], vec![as_it_is("<end>")]);
+            let own = Delimiter::Expression(own);
             draft.fields[0].open.alternatives = vec![own];
             let variants = asked(&findings, &[], |drafter| drafter.variants(&draft));
             let found = variants.opens_behind_prompt("tool_calls").iter();
@@ -1162,8 +1167,13 @@ mod tests {
 
     #[test]
     fn what_matches_the_same_is_there_once() {
-        let all = vec![exact("<a>"), spaced("<a>"), spaced("<a>\n"), exact("<b>")];
-        let expected = [exact("<a>"), spaced("<a>\n"), exact("<b>")];
+        let all = vec![
+            as_it_is("<a>"),
+            spaced("<a>"),
+            spaced("<a>\n"),
+            as_it_is("<b>"),
+        ];
+        let expected = [as_it_is("<a>"), spaced("<a>\n"), as_it_is("<b>")];
         assert_eq!(distinct(all), expected);
     }
 }
