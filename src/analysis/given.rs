@@ -3,19 +3,15 @@
 use crate::markers::is_word;
 use crate::value::Value;
 
-use super::probe::Prober;
 use super::reasoning_inference::quoted;
 use super::turn_prober::TurnProber;
-use super::variables::is_given;
+use super::variables::{ANY_NUMBER, is_given};
 
 /// So many words of a template are given to each of its variables at most.
 const MAX_WORDS: usize = 32;
 
 /// Words with which variables are compared are short.
 const LONGEST_WORD: usize = 16;
-
-/// A number that no template writes by itself.
-const ANY_NUMBER: i64 = 817_263_549;
 
 /// A value of a variable.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,7 +43,7 @@ pub(super) fn is_left_open(prober: &TurnProber<'_>, name: &str) -> bool {
 }
 
 /// A word and a number that no template writes by itself: where a template calculates with a variable, no word will do.
-pub(super) fn any_values(prober: &Prober<'_>) -> [Given; 2] {
+pub(super) fn any_values(prober: &TurnProber<'_>) -> [Given; 2] {
     [Given::Word(prober.word("value")), Given::Number(ANY_NUMBER)]
 }
 

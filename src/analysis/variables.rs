@@ -1,6 +1,5 @@
 //! The variables that a template reads, and what they do.
 
-use super::given::{Given, any_values};
 use super::probe::{Probe, Prober, message};
 use crate::value::Value;
 
@@ -49,6 +48,9 @@ impl ThinkingSwitch {
 
 /// So many variables are tried. Templates have some ten; one that is written to have thousands has to end, too.
 const MAX_TRIED: usize = 256;
+
+/// A number that no template writes by itself.
+pub(super) const ANY_NUMBER: i64 = 817_263_549;
 
 /// What templates are always given, and what they have in Python.
 const GIVEN: &[&str] = &[
@@ -121,20 +123,19 @@ fn switch(prober: &Prober<'_>, name: &str, word: &str) -> Option<Switch> {
 /// Whether a prompt shows the value of a variable: then it differs from value to value, and nothing is
 /// switched.
 pub(super) fn is_printed(prober: &Prober<'_>, name: &str) -> bool {
-    let [word, _] = any_values(prober);
-    shows(prober, name, &word)
+    let word = prober.word("printed");
+    shows(prober, name, word.as_str().into(), &word)
 }
 
 /// Whether a prompt shows a number that a variable is given, with which the template may calculate.
 pub(super) fn shows_numbers(prober: &Prober<'_>, name: &str) -> bool {
-    let [_, number] = any_values(prober);
-    shows(prober, name, &number)
+    shows(prober, name, ANY_NUMBER.into(), &ANY_NUMBER.to_string())
 }
 
-fn shows(prober: &Prober<'_>, name: &str, given: &Given) -> bool {
+fn shows(prober: &Prober<'_>, name: &str, value: Value, shown: &str) -> bool {
     let probe = Probe::of([message("user", &prober.word("asked"))]).prompt();
-    let text = prober.render(&probe.variable(name, given.to_value()));
-    text.is_ok_and(|text| text.contains(&given.shown()))
+    let text = prober.render(&probe.variable(name, value));
+    text.is_ok_and(|text| text.contains(shown))
 }
 
 /// What follows a word.

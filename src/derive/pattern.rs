@@ -73,25 +73,8 @@ struct Set {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Member {
     Sign(char),
-    /// A sign that has been taken from a text, and is written as it is there.
-    OfText(char),
     /// All of a kind, as it is written.
     Kind(&'static str),
-}
-
-/// Signs that are put into a set.
-pub(super) struct Signs(Vec<Member>);
-
-impl From<&str> for Signs {
-    fn from(signs: &str) -> Signs {
-        Signs(signs.chars().map(Member::Sign).collect())
-    }
-}
-
-impl From<char> for Signs {
-    fn from(sign: char) -> Signs {
-        Signs(vec![Member::OfText(sign)])
-    }
 }
 
 /// White space, if there is any.
@@ -145,32 +128,34 @@ pub(super) fn ignoring_space(text: &str) -> Pattern {
 }
 
 /// One of these signs.
-pub(super) fn one_of(signs: impl Into<Signs>) -> Pattern {
+pub(super) fn one_of(signs: impl Into<String>) -> Pattern {
     set(false, &[], signs)
 }
 
 /// A character that is none of these signs.
-pub(super) fn none_of(signs: impl Into<Signs>) -> Pattern {
+pub(super) fn none_of(signs: impl Into<String>) -> Pattern {
     set(true, &[], signs)
 }
 
 /// A character that is neither white space nor one of these signs.
-pub(super) fn no_space_nor(signs: impl Into<Signs>) -> Pattern {
+pub(super) fn no_space_nor(signs: impl Into<String>) -> Pattern {
     set(true, &[Member::Kind("\\s")], signs)
 }
 
 /// A character of words, or one of these signs.
-pub(super) fn word_or(signs: impl Into<Signs>) -> Pattern {
+pub(super) fn word_or(signs: impl Into<String>) -> Pattern {
     set(false, &[Member::Kind("\\w")], signs)
 }
 
 /// A letter from A to Z, or one of these signs.
-pub(super) fn letter_or(signs: impl Into<Signs>) -> Pattern {
+pub(super) fn letter_or(signs: impl Into<String>) -> Pattern {
     set(false, &[Member::Kind("A-Za-z")], signs)
 }
 
-fn set(is_negated: bool, kinds: &[Member], signs: impl Into<Signs>) -> Pattern {
-    let members = [kinds, &signs.into().0].concat().into();
+fn set(is_negated: bool, kinds: &[Member], signs: impl Into<String>) -> Pattern {
+    let signs = signs.into();
+    let signs = signs.chars().map(Member::Sign);
+    let members = kinds.iter().copied().chain(signs).collect();
     let set = Set {
         is_negated,
         members,
@@ -308,8 +293,7 @@ impl Pattern {
         if is_so { self } else { NOTHING }
     }
 
-    /// The same with brackets around it.
-    pub(super) fn grouped(self) -> Pattern {
+    fn grouped(self) -> Pattern {
         self.within(Group::Plain)
     }
 
@@ -318,17 +302,21 @@ impl Pattern {
     }
 
     /// The same, where the character that comes first is none of these signs either.
-    pub(super) fn excluding(mut self, signs: impl Into<Signs>) -> Pattern {
+    pub(super) fn excluding(mut self, signs: impl Into<String>) -> Pattern {
         if let Some(set) = self.first_set() {
-            set.members = [&signs.into().0, &*set.members].concat().into();
+            let signs = signs.into();
+            let signs = signs.chars().map(Member::Sign);
+            set.members = signs.chain(set.members.iter().copied()).collect();
         }
         self
     }
 
     /// The same with these signs behind those of the set that comes first.
-    pub(super) fn nor(mut self, signs: impl Into<Signs>) -> Pattern {
+    pub(super) fn nor(mut self, signs: impl Into<String>) -> Pattern {
         if let Some(set) = self.first_set() {
-            set.members.to_mut().extend(signs.into().0);
+            let signs = signs.into();
+            let members = set.members.to_mut();
+            members.extend(signs.chars().map(Member::Sign));
         }
         self
     }
@@ -480,11 +468,6 @@ impl Pattern {
         last.is_some_and(|last| matches!(&last.0, Node::Group(BEHIND, inner) if is_far(inner)))
     }
 
-    /// Whether one of several can be meant in it.
-    pub(super) fn has_choice(&self) -> bool {
-        self.find(&|node| matches!(node, Node::Choice(_))).is_some()
-    }
-
     /// Whether white space comes first in it.
     pub(super) fn begins_with_space(&self) -> bool {
         match &self.0 {
@@ -615,7 +598,7 @@ impl From<Pattern> for Value {
 impl Display for Pattern {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match &self.0 {
-            Node::Text(text) => text.chars().try_for_each(|c| write_sign(f, c, SPECIAL)),
+            Node::Text(text) => write_text(f, text),
             Node::Chars(set, times) => write!(f, "{set}{times}"),
             Node::Nothing => Ok(()),
             Node::Start => f.write_str("\\A"),
@@ -645,34 +628,54 @@ impl Display for Set {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match (self.is_negated, &*self.members) {
             (false, [Member::Kind(kind)]) => return f.write_str(kind),
-            // As all templates have it in which `[` is followed by an object or `]`.
-            (false, [Member::Sign('{'), ..]) => f.write_str("[\\")?,
             (false, _) => f.write_str("[")?,
             (true, _) => f.write_str("[^")?,
         }
         self.members.iter().try_for_each(|member| match member {
             // Engines may take `--`, `&&`, `~~` and `||` for operations on sets.
-            Member::Sign(sign) => write_sign(f, *sign, "\\][^-&~|"),
-            Member::OfText(sign) => write_sign(f, *sign, SPECIAL),
+            Member::Sign(sign) => {
+                let is_special = matches!(sign, '\\' | '[' | ']' | '^' | '-' | '&' | '~' | '|');
+                write_sign(f, *sign, is_special)
+            }
             Member::Kind(kind) => f.write_str(kind),
         })?;
         f.write_str("]")
     }
 }
 
-/// What means something else in an expression.
-const SPECIAL: &str = "\\.^$*+?{}[]|()";
+/// Writes a text, of which most is written as it is.
+fn write_text(f: &mut Formatter<'_>, text: &str) -> fmt::Result {
+    let mut rest = text;
+    while let Some(at) = rest.find(|c| is_special(c) || matches!(c, '\n' | '\t' | '\r')) {
+        f.write_str(&rest[..at])?;
+        let mut behind = rest[at..].chars();
+        behind
+            .next()
+            .map_or(Ok(()), |sign| write_sign(f, sign, is_special(sign)))?;
+        rest = behind.as_str();
+    }
+    f.write_str(rest)
+}
 
-/// Writes a sign, with a backslash before it if it is one of those that mean something else.
-// Some engines take an escaped `-` or `/` outside of sets for something else.
-fn write_sign(f: &mut Formatter<'_>, sign: char, special: &str) -> fmt::Result {
+/// Writes a sign, with a backslash before it if it means something else.
+fn write_sign(f: &mut Formatter<'_>, sign: char, is_special: bool) -> fmt::Result {
     match sign {
         '\n' => f.write_str("\\n"),
         '\t' => f.write_str("\\t"),
         '\r' => f.write_str("\\r"),
-        sign if special.contains(sign) => write!(f, "\\{sign}"),
-        sign => f.write_char(sign),
+        sign => {
+            f.write_str(if is_special { "\\" } else { "" })?;
+            f.write_char(sign)
+        }
     }
+}
+
+/// Whether a sign means something else in an expression. Some engines take an escaped `-` or `/` for something else outside of sets.
+fn is_special(sign: char) -> bool {
+    matches!(
+        sign,
+        '\\' | '.' | '^' | '$' | '*' | '+' | '?' | '{' | '}' | '[' | ']' | '|' | '(' | ')'
+    )
 }
 
 #[cfg(test)]
@@ -683,13 +686,15 @@ mod tests {
     /// Patterns are read most easily as they are written.
     impl PartialEq<&str> for Pattern {
         fn eq(&self, written: &&str) -> bool {
-            self.to_string() == *written
+            let own = self.to_string();
+            own == *written
         }
     }
 
     impl PartialEq<String> for Pattern {
         fn eq(&self, written: &String) -> bool {
-            self.to_string() == *written
+            let own = self.to_string();
+            own == *written
         }
     }
 

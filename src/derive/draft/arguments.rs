@@ -475,7 +475,7 @@ fn before_key(tagged: &SingleArguments<'_>) -> Pattern {
 
 /// What separates two arguments, if there is anything, and white space behind it.
 fn optional_separator(separator: &str) -> Pattern {
-    let own = ignoring_space(separator).grouped().or_nothing() + SPACE;
+    let own = ignoring_space(separator).or_nothing() + SPACE;
     own.when(!separator.is_empty())
 }
 
@@ -650,7 +650,7 @@ mod tests {
             // What stands in the strings of a list ends nothing.
             (
                 "<call=NAME>«KEY: RAW·; »</call>",
-                r#"(?:;)?\s*(?P<key>[^\s:]+): ?(?P<value>[\[{](?:"(?:[^"\\]|\\.)*"|[^"])*?[\]}](?=;\s*[^;\s:]+: ?|\Z)|.*?(?=;\s*[^;\s:]+: ?|\Z))"#,
+                r#";?\s*(?P<key>[^\s:]+): ?(?P<value>[\[{](?:"(?:[^"\\]|\\.)*"|[^"])*?[\]}](?=;\s*[^;\s:]+: ?|\Z)|.*?(?=;\s*[^;\s:]+: ?|\Z))"#,
             ),
             // A sign may stand in later lines, too.
             (

@@ -252,7 +252,7 @@ mod tests {
         for (call, expected) in [
             ("toolbox ARGUMENTS", Some(r"\{")),
             ("call NAME: ARGUMENTS", Some(r"\{")),
-            ("toolboxLIST", Some(r"\[\s*[\{\]]")),
+            ("toolboxLIST", Some(r"\[\s*[{\]]")),
             ("<call>ARGUMENTS</call>", None),
             // No JSON follows these.
             ("toolbox NAME «KEY=RAW·, »", None),

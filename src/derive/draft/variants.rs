@@ -435,11 +435,6 @@ impl Drafter<'_> {
         };
         // All of it lies ahead, what follows the opener as well.
         let opener = looking(&(lead + head), &follows).without_end(&ahead(follows.clone()))?;
-        // It is seen as a whole.
-        let follows = match follows.has_choice() {
-            true => follows.grouped(),
-            false => follows,
-        };
         Some(Delimiter::Expression(ahead(opener + follows)))
     }
 
@@ -828,7 +823,7 @@ mod tests {
         for (call, expected) in [
             ("<call>NAMEARGUMENTS</call>", Some(r"(?=\{)")),
             // A list begins with a call.
-            ("LIST", Some(r"(?=\[\s*[\{\]])")),
+            ("LIST", Some(r"(?=\[\s*[{\]])")),
             (
                 "<call=NAME>«<arg=KEY>RAW</arg>»</call>",
                 Some("(?=<arg=|</call>)"),
