@@ -122,8 +122,8 @@ impl SampleTurns {
         false
     }
 
-    /// Looks for a word that the template compares one of these variables with and that takes reasoning out of turns and changes prompts, such as
-    /// `none`, and keeps it as a switch, unless there is one.
+    /// Looks for a word of the template, such as `none`, that takes reasoning out of turns and changes prompts if one of these
+    /// variables is given as it, and keeps it as a switch, unless there is one.
     pub(super) fn hide_reasoning(
         &self,
         prober: &mut TurnProber<'_>,
