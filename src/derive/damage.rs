@@ -225,6 +225,10 @@ impl<'a> Mutator<'a, '_> {
                     self.put("a call's end missing", format!("{cut}{end}"));
                 }
             }
+            if let Some(output) = without_own_end(calls, bare) {
+                let end = end.unwrap_or_default();
+                self.put("a call's end missing", output + end);
+            }
         }
     }
 
@@ -730,6 +734,16 @@ fn cut_short<'t>(calls: &CallParts<'_>, bare: &'t str) -> Vec<&'t str> {
     }
     cuts.dedup();
     cuts
+}
+
+/// A turn that ends with a call that is closed by what closes all calls alone: of `{}</call></calls>`, `{}</calls>`.
+fn without_own_end(calls: &CallParts<'_>, bare: &str) -> Option<String> {
+    let section = calls.section_close.trim();
+    let head = bare.strip_suffix(section)?.trim_end();
+    let end = own_end(calls, &calls.close);
+    let is_told = has_own_end(end) && unlikely_in_prose(section);
+    let head = head.strip_suffix(end).filter(|_| is_told)?;
+    Some(format!("{}{section}", head.trim_end()))
 }
 
 /// What closes a call, without the brackets of its own that it begins with: these are written, or the call would be cut off.

@@ -130,14 +130,16 @@ impl Drafter<'_> {
         }
         let of_answers = self.findings.content.close.iter();
         let of_answers = of_answers.map(|end| end.trim().to_owned());
-        let of_answers: Vec<String> = of_answers.filter(|end| unlikely_in_prose(end)).collect();
+        let section = [calls.section_close.trim().to_owned()].into_iter();
+        let own = of_answers.chain(section);
+        let own: Vec<String> = own.filter(|end| unlikely_in_prose(end)).collect();
         let of_calls = [self.turn_ends(), self.markers_between(calls)].concat();
         let ways = [self.text_ends(), of_calls].map(|ends| {
             // A sign such as `==` stands behind a bracket in code, too.
             let ends = ends
                 .iter()
                 .filter(|end| !self.stands_behind_line_break(end));
-            let ends = of_answers.iter().chain(ends).filter(|end| *end != close);
+            let ends = own.iter().chain(ends).filter(|end| *end != close);
             let mut ends: Vec<Pattern> = ends.map(|end| ignoring_space(end)).collect();
             markers::dedup(&mut ends);
             let own = [ignoring_space(close)].into_iter();
@@ -177,7 +179,12 @@ impl Drafter<'_> {
         });
         let ends = self.turn_ends();
         let ends = ends.iter().map(|end| ignoring_space(end));
-        let any = any_of([last.clone()].into_iter().chain(ends.clone()));
+        // What closes all calls closes the last of them, too, if it is not that already.
+        let of_all = [section].into_iter().filter(|end| unlikely_in_prose(end));
+        let of_all = of_all
+            .map(ignoring_space)
+            .filter(|end| !parts.contains(end));
+        let any = any_of([last.clone()].into_iter().chain(of_all).chain(ends.clone()));
         // As the draft has it.
         let own = match unlikely_in_prose(close) {
             true => Some(Delimiter::IgnoringSpace(own_close(calls))),
