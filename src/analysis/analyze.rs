@@ -14,12 +14,12 @@ use super::header_variants;
 use super::hints;
 use super::missing_tokens;
 use super::outputs::{self, ModelOutput};
-use super::reasoning::{self, ObservedReasoning};
+use super::reasoning::{self, ObservedReasoning, ReasoningShape};
 use super::reasoning_variants;
 use super::sample_turns::SampleTurns;
 use super::turn;
 use super::turn_headers::TurnHeaders;
-use super::turn_prober::TurnProber;
+use super::turn_prober::{PrecedingMessages, TurnProber};
 use crate::markers;
 use crate::markers::lexicon::{Lexicon, unmarked};
 
@@ -77,6 +77,29 @@ pub(crate) struct Analysis<'t> {
     pub(crate) lexicon: Lexicon,
 }
 
+/// Adds how reasoning is opened and closed where variables have other values, or where prompts say more than turns.
+fn add_variants(
+    shape: &mut ReasoningShape,
+    prober: &mut TurnProber<'_>,
+    headers: &TurnHeaders,
+    turns: &SampleTurns,
+    source: (&str, &[String]),
+) {
+    let markers = [shape.open.as_deref(), shape.close.as_deref()];
+    let mut variants = reasoning_variants::find(prober, headers, turns, markers, source);
+    if let [Some(open), Some(close)] = markers.map(|marker| marker.map(str::trim)) {
+        variants.extend(reasoning_variants::in_prompts(
+            prober,
+            headers,
+            [open, close],
+            source,
+        ));
+    }
+    shape.variants = variants;
+    let remainders = headers.prompt_remainders(prober, &[PrecedingMessages::Question]);
+    shape.opened_by_prompt |= remainders.iter().any(|rest| shape.is_begun_by(rest.trim()));
+}
+
 /// Finds out how a model writes its turn. What is never rendered may be found in its outputs.
 pub(crate) fn analyze<'t>(
     template: &ChatTemplate,
@@ -109,8 +132,7 @@ pub(crate) fn analyze<'t>(
     // What holds a word of a probe has been misunderstood.
     let reasoning = reasoning.filter(|shape| !prober.contains_probe_words(&reasoning_value(shape)));
     let reasoning = reasoning.map(|mut shape| {
-        let markers = [shape.open.as_deref(), shape.close.as_deref()];
-        shape.variants = reasoning_variants::find(&mut prober, &headers, &turns, markers, source);
+        add_variants(&mut shape, &mut prober, &headers, &turns, source);
         shape
     });
     let (mut content, after_content) =

@@ -6,6 +6,7 @@
 
 use crate::chat_template::{ChatTemplate, RenderError, RenderInput};
 use crate::format::{Format, FoundSlot, Node, NodeReader, Row, Slot, ValueType, Way};
+use crate::markers::{dedup, first_piece};
 
 use super::analyze::{Analysis, analyze};
 use super::assistant_turn::AssistantTurn;
@@ -352,6 +353,56 @@ impl FormatInference<'_, '_> {
                 });
             }
         }
+        for opener in self.openers_of_prompts() {
+            for way in self.ways.clone() {
+                let node = self.opened_by(&way.node, &opener);
+                node.into_iter().for_each(|node| {
+                    self.keep(Way {
+                        node,
+                        end: way.end.clone(),
+                        is_seen: false,
+                    });
+                });
+            }
+        }
+    }
+
+    /// What opens thoughts in prompts where turns say less: `<think effort="low">` for `<think>`.
+    fn openers_of_prompts(&self) -> Vec<String> {
+        let Some(shape) = &self.findings.reasoning else {
+            return Vec::new();
+        };
+        let prompts = self.findings.prompt_remainders.iter();
+        let openers = prompts.filter_map(|rest| first_piece(rest.trim()));
+        let openers = openers.filter(|opener| shape.is_opened_by(opener));
+        let is_rendered = |opener: &&str| {
+            let mut ways = self.ways.iter();
+            ways.any(|way| Row::of(way.node.parts()).contains(*opener))
+        };
+        let mut openers: Vec<String> = openers
+            .filter(|opener| !is_rendered(opener))
+            .map(str::to_owned)
+            .collect();
+        dedup(&mut openers);
+        openers
+    }
+
+    /// A turn with a thought, with this in place of what opens it.
+    fn opened_by(&self, node: &Node, opener: &str) -> Option<Node> {
+        let open = self.findings.reasoning.as_ref()?.open.as_deref()?.trim();
+        let nodes = node.parts();
+        let thought = nodes
+            .iter()
+            .position(|node| *node == Node::Slot(Slot::Reasoning))?;
+        let before = &nodes[..thought];
+        let at = before
+            .iter()
+            .rposition(|node| matches!(node, Node::Literal(text) if text.contains(open)))?;
+        let mut all = nodes.to_vec();
+        if let Node::Literal(text) = &mut all[at] {
+            *text = text.replacen(open, opener, 1);
+        }
+        Some(Node::Sequence(all))
     }
 
     /// A turn without reasoning with it before all else. Such a turn may begin with what opens it, as the prompt does, and

@@ -112,6 +112,7 @@ pub use findings::Findings;
 pub use missing_tokens::MissingToken;
 pub use outputs::ModelOutput;
 pub use reasoning::ReasoningShape;
+pub(crate) use reasoning_variants::ReasoningVariant;
 pub use statement::{Statement, Subject};
 pub use turn::TurnShape;
 pub use variables::{Switch, Variable};

@@ -62,6 +62,16 @@ impl ReasoningShape {
         self.opens().iter().any(|open| is_variant(text, open))
     }
 
+    /// Whether a text begins with it, and does not close it.
+    pub(super) fn is_begun_by(&self, text: &str) -> bool {
+        let is_open = markers::first_piece(text).is_some_and(|first| self.is_opened_by(first));
+        is_open
+            && !self
+                .closes()
+                .iter()
+                .any(|close| text.contains(close.trim()))
+    }
+
     /// All that closes it.
     pub(crate) fn closes(&self) -> Vec<&str> {
         let others = self.variants.iter();

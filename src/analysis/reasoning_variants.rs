@@ -41,6 +41,15 @@ pub(crate) struct ReasoningVariant {
 }
 
 impl ReasoningVariant {
+    /// What opens it and closes it where no variable is given.
+    pub(crate) fn usual(open: String, close: Option<String>) -> ReasoningVariant {
+        ReasoningVariant {
+            given: None,
+            open,
+            close,
+        }
+    }
+
     /// The name of the variable, if one is given.
     pub(crate) fn variable(&self) -> Option<&str> {
         let given = self.given.as_ref();
@@ -78,7 +87,7 @@ pub(super) fn find(
         if !is_left_open(prober, name) {
             continue;
         }
-        for variant in variants_by(prober, jinja, name, turns, &usual) {
+        for variant in variants_by(prober, jinja, name, |prober| usual.varied(prober, turns)) {
             // The usual one has to be known by what is found.
             let is_known = usual.open == usual_open || is_variant(usual_open, &variant.open);
             let is_new = |other: &ReasoningVariant| {
@@ -96,18 +105,61 @@ pub(super) fn find(
     variants
 }
 
+/// How prompts open reasoning, which turns open and close so, where they say more in its opener: `<think effort="low">` for `<think>`.
+pub(super) fn in_prompts(
+    prober: &mut TurnProber<'_>,
+    headers: &TurnHeaders,
+    [open, close]: [&str; 2],
+    (jinja, names): (&str, &[String]),
+) -> Vec<ReasoningVariant> {
+    let opener = |prober: &TurnProber<'_>| {
+        // A switch that is off may show there, too.
+        let modes = [ThinkingMode::Unset, ThinkingMode::On].into_iter();
+        let mut remainders = modes.filter_map(|mode| headers.prompt_remainder(prober, mode));
+        remainders.find_map(|rest| {
+            let opener = first_piece(rest.trim()).filter(|opener| says_more(opener, open));
+            opener.map(str::to_owned)
+        })
+    };
+    let Some(usual) = opener(prober) else {
+        return Vec::new();
+    };
+    let mut variants = Vec::new();
+    for name in names {
+        if variants.is_empty() && is_left_open(prober, name) {
+            variants = variants_by(prober, jinja, name, |prober| {
+                let other = opener(prober).filter(|other| *other != usual)?;
+                Some((other, Some(close.to_owned())))
+            });
+            variants.truncate(MAX_VARIANTS);
+        }
+    }
+    let is_known = |variant: &ReasoningVariant| is_variant(&usual, &variant.open);
+    if !variants.iter().any(is_known) {
+        variants.push(ReasoningVariant::usual(usual, Some(close.to_owned())));
+    }
+    variants
+}
+
+/// Whether a marker is another one with more in it behind its name.
+fn says_more(marker: &str, other: &str) -> bool {
+    let name = other.trim_end_matches(|c: char| !c.is_alphanumeric());
+    let more = marker
+        .strip_prefix(name)
+        .filter(|_| is_marker(other) && is_marker(marker));
+    more.is_some_and(|more| marker != other && !more.starts_with(char::is_alphanumeric))
+}
+
 /// How reasoning is opened and closed where one variable has other values.
 fn variants_by(
     prober: &mut TurnProber<'_>,
     jinja: &str,
     name: &str,
-    turns: &SampleTurns,
-    usual: &UsualTurn,
+    varied: impl Fn(&TurnProber<'_>) -> Option<(String, Option<String>)>,
 ) -> Vec<ReasoningVariant> {
     let any = any_values(prober);
     let mut vary = |given: Given| {
-        let varied = |prober: &TurnProber<'_>| usual.varied(prober, turns);
-        let (open, close) = prober.given(name, given.to_value(), varied)?;
+        let (open, close) = prober.given(name, given.to_value(), &varied)?;
         Some(ReasoningVariant {
             given: Some((name.to_owned(), given)),
             open,
@@ -183,11 +235,8 @@ impl UsualTurn {
         let open = headers.body(before, preceding, self.mode).trim();
         let is_counted = open != self.open && without_numbers(open) == form;
         let is_closed_alike = self.close.is_none() || closing_marker(behind) == self.close;
-        (is_counted && is_closed_alike).then(|| ReasoningVariant {
-            given: None,
-            open: form,
-            close: self.close.clone(),
-        })
+        let closed = || self.close.clone();
+        (is_counted && is_closed_alike).then(|| ReasoningVariant::usual(form, closed()))
     }
 
     /// What opens the thought and what closes it, if one of them is another now.
@@ -311,6 +360,44 @@ mod tests {
             let is_counted = assistant.contains("loop.index") || assistant.contains("length");
             let is_another = open.contains('*') || open.contains("> <");
             assert_eq!(is_varied, is_another && !is_counted, "{assistant}");
+        }
+    }
+
+    #[test]
+    fn prompts_may_say_more_in_what_opens_thoughts() {
+        for (prompt, opens, is_begun) in [
+            (
+                "<m n=\"{{ effort | default('high') }}\">",
+                "<m> <m n=\"*\">",
+                true,
+            ),
+            ("<m n={{ budget | default(9) + 0 }}>", "<m> <m n=*>", true),
+            // None but a word that the template knows changes it.
+            (
+                "<m n=\"{{ 'little' if effort == 'low' else 'much' }}\">",
+                "<m> <m n=\"little\"> <m n=\"much\">",
+                true,
+            ),
+            ("<m n=\"1\">", "<m> <m n=\"1\">", true),
+            ("<m n=\"1\"></m>", "<m> <m n=\"1\">", false),
+            // It has another name.
+            ("<mull>", "<m>", false),
+            ("<m>", "<m>", true),
+            ("", "<m>", false),
+        ] {
+            let jinja = format!(
+                "{{% for m in messages %}}<{{{{ m.role }}}}>{{% if m.reasoning_content %}}<m>{{{{ m.reasoning_content }}}}</m>\
+                 {{% endif %}}{{{{ m.content }}}}<end>{{% endfor %}}\
+                 {{% if add_generation_prompt %}}<assistant>{prompt}{{% endif %}}"
+            );
+            let template = crate::chat_template::ChatTemplate::from_jinja(jinja);
+            let shape = found(&template).reasoning.expect("it thinks");
+            let found = shape.opens().join(" ").replace(is_slot, "*");
+            assert_eq!(
+                (found.as_str(), shape.opened_by_prompt),
+                (opens, is_begun),
+                "{prompt}"
+            );
         }
     }
 }

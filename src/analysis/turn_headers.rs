@@ -156,31 +156,23 @@ impl TurnHeaders {
         prober: &TurnProber<'_>,
         preceding: &[PrecedingMessages],
     ) -> Vec<String> {
-        let mut remainders = Vec::new();
-        for header in self
-            .0
-            .iter()
-            .filter(|header| preceding.contains(&header.preceding))
-        {
-            let Ok(prompt) = prober.prompt(header.preceding, header.mode) else {
-                continue;
-            };
-            // Where no header says where the turn begins, what is written without a prompt belongs to the messages
-            // before. Some templates begin to think whether or not they are asked to.
-            let without = prober.no_prompt(header.preceding, header.mode).ok();
-            let without = without.filter(|without| {
-                let mut unasked = markers::markers(without.tail());
-                header.in_prompt.trim().is_empty() && !unasked.any(thinks)
-            });
-            let before = without
-                .as_ref()
-                .map_or(header.in_prompt.as_str(), RenderedTurn::tail);
-            let rest = prompt.tail().strip_prefix(before);
-            remainders.extend(rest.map(str::to_owned));
-        }
+        let headers = self.0.iter();
+        let headers = headers.filter(|header| preceding.contains(&header.preceding));
+        let remainders = headers.filter_map(|header| header.prompt_remainder(prober));
+        let mut remainders: Vec<String> = remainders.collect();
         remainders.sort_unstable();
         remainders.dedup();
         remainders
+    }
+
+    /// What the prompt behind a question writes of the turn after its header, in a mode.
+    pub(super) fn prompt_remainder(
+        &self,
+        prober: &TurnProber<'_>,
+        mode: ThinkingMode,
+    ) -> Option<String> {
+        let header = self.find(PrecedingMessages::Question, mode)?;
+        header.prompt_remainder(prober)
     }
 
     pub(crate) fn all_prompt_remainders(&self, prober: &TurnProber<'_>) -> Vec<String> {
@@ -317,6 +309,23 @@ impl TurnHeader {
 }
 
 impl TurnHeader {
+    /// What the prompt writes of the turn after it.
+    fn prompt_remainder(&self, prober: &TurnProber<'_>) -> Option<String> {
+        let prompt = prober.prompt(self.preceding, self.mode).ok()?;
+        // Where no header says where the turn begins, what is written without a prompt belongs to the messages
+        // before. Some templates begin to think whether or not they are asked to.
+        let without = prober.no_prompt(self.preceding, self.mode).ok();
+        let without = without.filter(|without| {
+            let mut unasked = markers::markers(without.tail());
+            self.in_prompt.trim().is_empty() && !unasked.any(thinks)
+        });
+        let before = without
+            .as_ref()
+            .map_or(self.in_prompt.as_str(), RenderedTurn::tail);
+        let rest = prompt.tail().strip_prefix(before);
+        rest.map(str::to_owned)
+    }
+
     /// The last marker before the place where a conversation goes on with other white space than a prompt does.
     fn marker_before_space(&self) -> Option<String> {
         let marker = from_last_marker(self.shared()).filter(|_| self.differs_in_space());

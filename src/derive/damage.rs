@@ -69,9 +69,14 @@ pub(super) fn all(findings: &Findings, samples: &[Sample]) -> Vec<Damaged> {
 fn begun_thought<'a>(findings: &Findings, samples: &'a [Sample]) -> Option<&'a str> {
     let shape = findings.reasoning.as_ref();
     let shape = shape.filter(|shape| shape.opened_by_prompt)?;
-    let open = shape.open.as_deref()?.trim();
+    let begins = |prefilled: &&str| {
+        let last = markers::pieces(prefilled.trim_end()).last();
+        let open = shape.open.as_deref().map_or("", str::trim);
+        let is_open = !open.is_empty() && prefilled.trim_end().ends_with(open);
+        is_open || last.is_some_and(|last| shape.is_opened_by(last))
+    };
     let mut prefilled = samples.iter().map(|sample| sample.prefilled.as_str());
-    prefilled.find(|prefilled| prefilled.trim_end().ends_with(open))
+    prefilled.find(begins)
 }
 
 struct Mutator<'a, 'd> {
@@ -888,6 +893,17 @@ mod tests {
                 1,
                 "a call's end missing",
                 vec!["<c>{}", "<c>{}<end>"],
+            ),
+            (
+                lines,
+                in_lines,
+                1,
+                "a call's end missing",
+                vec![
+                    "<calls>\n<call>\n{}",
+                    "<calls>\n<call>\n{}<end>",
+                    "<calls>\n<call>\n{}</calls><end>",
+                ],
             ),
             // Without its bracket a call is cut off.
             (listed, "[read()]<end>", 1, "a call's end missing", vec![]),

@@ -368,10 +368,10 @@ fn mentionable(findings: &Findings) -> Vec<String> {
     let texts = texts.chain(content.beside().into_iter().flatten());
     found.extend(texts.flat_map(|text| mention_texts(text)));
     if let Some(shape) = &findings.reasoning {
-        // Where a variable shows in a marker, the usual one will do.
         let texts = shape.opens().into_iter().chain(shape.closes());
-        let texts = texts.filter(|text| !text.contains(is_slot));
-        found.extend(texts.flat_map(mention_texts));
+        // Whatever shows in a marker, it is one.
+        let texts = texts.map(|text| text.replace(is_slot, "1"));
+        found.extend(texts.flat_map(|text| mention_texts(&text)));
     }
     // What opens an answer and what closes it are spoken of together, so that the one is no sign of the other.
     for around in content.beside() {

@@ -5,7 +5,9 @@ use std::borrow::Cow;
 
 use crate::analysis::assistant_turn::{AssistantTurn, ToolCall};
 use crate::analysis::turn_prober::{PrecedingMessages, ThinkingMode, TurnProber};
-use crate::analysis::{Analysis, Findings, TurnHeaders, TurnShape, advice, infer_format};
+use crate::analysis::{
+    Analysis, Findings, ReasoningVariant, TurnHeaders, TurnShape, advice, infer_format,
+};
 use crate::chat_template::RenderError;
 use crate::json;
 use crate::markers;
@@ -208,7 +210,12 @@ impl<'t> Sampling<'t> {
             };
             let mut findings = findings.clone();
             if let Some(shape) = &mut findings.reasoning {
-                shape.open = Some(open);
+                // Prompts may open it so, and turns as ever.
+                let usual = shape.open.replace(open);
+                let closed = shape.close.clone();
+                shape
+                    .variants
+                    .extend(usual.map(|open| ReasoningVariant::usual(open, closed)));
                 shape.close = close;
             }
             let conversations = conversations().into_iter();
@@ -329,6 +336,7 @@ impl Sampler<'_, '_> {
                     if is_new {
                         samples.all.push(sample);
                         samples.all.extend(self.sample_of_history(mode));
+                        samples.all.extend(self.sample_without_prompt(mode));
                     }
                 }
                 Err(error) => {
@@ -407,6 +415,31 @@ impl Sampler<'_, '_> {
             })
     }
 
+    /// The sample of a thought that a conversation opens otherwise than its prompt does, with its own opener in its output: prompts may
+    /// end with `<think effort="low">`, and turns begin with `<think>`.
+    fn sample_without_prompt(&self, mode: ThinkingMode) -> Option<Sample> {
+        let Conversation {
+            preceding, turn, ..
+        } = self.conversation;
+        turn.reasoning.as_ref()?;
+        let turn = self.prober.turn(*preceding, turn, mode).ok()?;
+        let prompt = self.prober.prompt(*preceding, mode).ok()?;
+        let (full, prompt) = (turn.text(), prompt.text());
+        let shared = markers::same_start(prompt, full);
+        let start = turn.start;
+        let seam = start + markers::boundary(full.get(start..)?, shared.checked_sub(start)?);
+        let (prefix, output) = full.split_at(seam);
+        let opener = |text: &'_ str| {
+            let text = text.trim_start();
+            Some(text[..text.len() - self.behind_opener(text)?.len()].to_owned())
+        };
+        let is_other = opener(&prompt[seam..])? != opener(output)?;
+        is_other.then(|| Sample {
+            origin: Origin::Synthetic,
+            ..self.sample(prefix, output, None)
+        })
+    }
+
     /// A place in the part of a prompt that belongs to the turn; or the beginning of what opens or closes reasoning
     /// there, if it lies within that: a turn may begin in the same way, as `[call NAME]` does where `[think]` opens
     /// reasoning.
@@ -438,24 +471,25 @@ impl Sampler<'_, '_> {
         let reasoning = self.conversation.turn.reasoning.as_ref();
         let thinks = reasoning.is_some_and(|thought| full[seam..].contains(thought.as_str()));
         let is_closed = !close.is_empty() && rest.contains(close);
-        if !open.is_empty() && rest.contains(open) && !is_closed {
+        let is_opened =
+            !open.is_empty() && rest.contains(open) || self.behind_opener(rest).is_some();
+        if is_opened && !is_closed {
             let rest = full[seam..].trim_start();
             // `<bot>\n<think>` in a prompt, and `<bot><think>` in a turn.
-            if let Some(thought) = rest.strip_prefix(open).filter(|_| thinks) {
+            if let Some(thought) = self.behind_opener(rest).filter(|_| thinks) {
                 return self.sample(prompt, thought, None);
             }
             // The prompt begins to think, and history leaves it out. Some turns begin with what closes thoughts, as if a prompt had opened
-            // them, with an empty thought, or with one that has been opened in another way.
-            let behind = rest
-                .strip_prefix(close)
-                .or_else(|| behind_empty_thought(rest, open, close))
-                .or_else(|| self.other_opener(rest)?.strip_prefix(close));
+            // them, or with an empty thought.
+            let empty = || self.behind_opener(rest)?.trim_start().strip_prefix(close);
+            let behind = rest.strip_prefix(close).or_else(empty);
             let rest = behind.map_or(&full[seam..], str::trim_start);
             let thinking = format!("{THOUGHT}\n{close}\n\n{rest}");
             self.sample(prompt, &thinking, Some(THOUGHT))
         } else if is_closed && !thinks {
             // `<bot><think></think>` in a prompt, and `<bot>\n<think></think>` in a turn.
-            let again = behind_empty_thought(full[seam..].trim_start(), open, close);
+            let again = self.behind_opener(full[seam..].trim_start());
+            let again = again.and_then(|thought| thought.trim_start().strip_prefix(close));
             self.sample(prompt, again.unwrap_or(&full[seam..]), None)
         } else {
             // A turn that a conversation begins in no way at all follows what begins one in the prompt.
@@ -504,12 +538,17 @@ impl Sampler<'_, '_> {
         (!header.contains(self.prober.stem())).then(|| header.to_owned())
     }
 
-    /// What follows the marker of a text that opens a thought where a variable has another value.
-    fn other_opener<'t>(&self, text: &'t str) -> Option<&'t str> {
+    /// What follows upon what opens the thought with which a text begins, in one way or another.
+    fn behind_opener<'t>(&self, text: &'t str) -> Option<&'t str> {
+        let text = text.trim_start();
         let shape = self.findings.reasoning.as_ref()?;
+        let open = shape.open.as_deref().unwrap_or_default().trim();
+        if let Some(behind) = text.strip_prefix(open).filter(|_| !open.is_empty()) {
+            return Some(behind);
+        }
         let marker = markers::first_piece(text)?;
         let is_other = shape.is_opened_by(marker) && !shape.variants.is_empty();
-        is_other.then(|| text[marker.len()..].trim_start())
+        is_other.then(|| &text[marker.len()..])
     }
 
     /// The sample with this prompt and output. `thought` is what was added to the output.
@@ -532,12 +571,6 @@ impl Sampler<'_, '_> {
             origin: Origin::Rendered,
         }
     }
-}
-
-/// What follows the empty thought with which a text begins.
-fn behind_empty_thought<'t>(text: &'t str, open: &str, close: &str) -> Option<&'t str> {
-    let thought = text.strip_prefix(open).filter(|_| !open.is_empty())?;
-    thought.trim_start().strip_prefix(close)
 }
 
 /// The output up to the marker that ends the turn, or up to the next header, and the rest: some templates go on with what comes

@@ -127,7 +127,7 @@ impl Drafter<'_> {
                 named("value", either([json() + &end, ANYTHING + end]))
             }
             // Nothing but the next key's marker ends a value: it may be of several lines.
-            None if begins_unambiguously(tagged.open()) || self.begin_lines(tagged) => {
+            None if begins_unambiguously(tagged) || self.begin_lines(tagged) => {
                 let behind = self.calls.map(behind_arguments).unwrap_or_default();
                 let space = &behind[..behind.len() - behind.trim_start().len()];
                 let opens = any_of(tagged.opens.iter().map(|open| exact(open)));
@@ -411,15 +411,18 @@ fn may_lack_closer(tagged: &SingleArguments<'_>) -> bool {
     let is_clear = unlikely_in_prose(tagged.close()) && !tagged.close_names_key();
     let is_space = |(open, close): (&str, &str)| [open, close].concat().trim().is_empty();
     let is_plain = tagged.wrapping().is_none_or(is_space) && tagged.nested_quotes().is_none();
-    is_clear && is_plain && begins_unambiguously(tagged.open())
+    is_clear && is_plain && begins_unambiguously(tagged)
 }
 
-/// Whether a text begins an argument and is hardly a part of a value: a marker, the beginning of a line such as people
-/// don't write, as `¶arg `, or a tab.
-fn begins_unambiguously(text: &str) -> bool {
-    let begins_line = text.strip_prefix('\n').is_some_and(begins_with_rare_sign);
-    let is_tab = text.contains('\t') && text.trim().is_empty();
-    unlikely_in_prose(text) || begins_line || is_tab
+/// Whether what begins an argument is hardly a part of a value: a marker, with or without the key in it, the beginning of
+/// a line such as people don't write, as `¶arg `, or a tab.
+fn begins_unambiguously(tagged: &SingleArguments<'_>) -> bool {
+    let open = tagged.open();
+    let begins_line = open.strip_prefix('\n').is_some_and(begins_with_rare_sign);
+    let is_tab = open.contains('\t') && open.trim().is_empty();
+    let with_key = [open, "key", tagged.first_between()].concat();
+    let is_marker = markers::is_marker(with_key.trim()) && unlikely_in_prose(&with_key);
+    unlikely_in_prose(open) || is_marker || begins_line || is_tab
 }
 
 /// What a key consists of.
@@ -732,17 +735,23 @@ mod tests {
 
     #[test]
     fn only_what_a_value_hardly_holds_begins_an_argument() {
-        for (text, is_clear) in [
-            ("<arg=", true),
-            ("\n¶arg ", true),
-            ("\n@", true),
-            ("\t", true),
-            ("@", false),
-            ("\n- ", false),
-            ("--", false),
-            ("\n", false),
+        for (argument, is_clear) in [
+            ("<arg=KEY>RAW", true),
+            ("<|KEY|>RAW", true),
+            ("\n¶arg KEY RAW", true),
+            ("\n@KEY RAW", true),
+            ("\tKEY RAW", true),
+            ("@KEY RAW", false),
+            ("\n- KEY: RAW", false),
+            ("--KEY RAW", false),
+            ("\nKEY RAW", false),
+            ("[KEY] RAW", true),
         ] {
-            assert_eq!(begins_unambiguously(text), is_clear, "{text:?}");
+            let call = format!("<call=NAME>«{argument}»</call>");
+            let findings = invented::with_calls(["", &call, "", ""]);
+            let calls = findings.call_parts().expect("there are calls");
+            let arguments = calls.single_arguments().expect("they stand by themselves");
+            assert_eq!(begins_unambiguously(&arguments), is_clear, "{argument:?}");
         }
     }
 

@@ -148,8 +148,9 @@ impl Drafter<'_> {
         let groups = groups.chain([&[][..]]);
         let places = groups.flat_map(|others| {
             let place = |begun: Option<&Pattern>| {
-                let others = others.iter().chain(begun).cloned();
-                any_of(others.chain([START + SPACE]))
+                // What begins with any `<think 1>` may begin as the text does, which is found as soon as it has come.
+                let start = [START + SPACE].into_iter();
+                any_of(others.iter().cloned().chain(start).chain(begun.cloned()))
             };
             let behind_begun = begun.as_ref().map(|begun| place(Some(begun)));
             [place(None)]
@@ -221,7 +222,7 @@ mod tests {
             (r"(?:(?<=</call>\s*)|(?<=</t>\s*)|\A\s*)<say>\s*", true),
             (r"(?:(?<=</t>\s*)|\A\s*)<say>\s*", true),
             (r"\A\s*<say>\s*", true),
-            (r"(?:(?<=</t>\s*)|\A<t>\s*|\A\s*)<say>\s*", false),
+            (r"(?:(?<=</t>\s*)|\A\s*|\A<t>\s*)<say>\s*", false),
             (r"(?:(?<=<assistant>\s*)|\A\s*)<say>\s*", false),
         ];
         assert_found(&findings, &["<say>"], &expected);

@@ -179,11 +179,10 @@ impl Drafter<'_> {
         });
         let ends = self.turn_ends();
         let ends = ends.iter().map(|end| ignoring_space(end));
-        // What closes all calls closes the last of them, too, if it is not that already.
-        let of_all = [section].into_iter().filter(|end| unlikely_in_prose(end));
-        let of_all = of_all
-            .map(ignoring_space)
-            .filter(|end| !parts.contains(end));
+        // What closes all calls closes the last of them, too, if it is not what that ends with.
+        let of_all = ignoring_space(split_brackets(section).1);
+        let is_other = unlikely_in_prose(section) && !parts.contains(&of_all);
+        let of_all = is_other.then_some(of_all);
         let any = any_of([last.clone()].into_iter().chain(of_all).chain(ends.clone()));
         // As the draft has it.
         let own = match unlikely_in_prose(close) {
@@ -735,6 +734,11 @@ mod tests {
                 ["<calls>", "NAME\nARGUMENTS", "\n", "</calls>"],
                 vec![r"(?<=[}\]])\s*(?:</calls>|<end>)\s*"],
             ),
+            (
+                ["", ""],
+                ["<calls>", "<call>ARGUMENTS</call>", "", "</calls>"],
+                vec![r"(?<=[}\]])\s*(?:</call>|</calls>|<end>)\s*"],
+            ),
             (["", ""], ["", "<call>ARGUMENTS<end>", "", ""], vec![]),
             // In a value, `</say>` may be meant.
             (
@@ -763,6 +767,15 @@ mod tests {
                     r"</with>",
                     r"(?<=[}\]])\s*</with>\s*</do>\s*",
                     r"(?<=[}\]])\s*(?:</with>\s*)?(?:</do>|<end>)\s*",
+                ],
+            ),
+            // So does what closes all calls.
+            (
+                ["<calls>", "<do><with>ARGUMENTS</with></do>", "", "</calls>"],
+                vec![
+                    r"</with>",
+                    r"(?<=[}\]])\s*</with>\s*</do>\s*",
+                    r"(?<=[}\]])\s*(?:</with>\s*)?(?:</do>|</calls>|<end>)\s*",
                 ],
             ),
             // A bracket of the call's own is written.

@@ -98,9 +98,10 @@ impl Drafter<'_> {
     pub(super) fn begun_thought(&self) -> Option<Pattern> {
         let shape = self.findings.reasoning.as_ref();
         let shape = shape.filter(|shape| shape.opened_by_prompt && self.around.is_none())?;
-        let open = shape.open.as_deref().map(str::trim);
-        let open = open.filter(|open| unlikely_in_prose(open) && !reads_like_prose(open))?;
-        Some(START + ignoring_space(open) + SPACE)
+        let opens = shape.opens().into_iter();
+        let opens = opens.filter(|open| unlikely_in_prose(open) && !reads_like_prose(open));
+        let opens: Vec<Pattern> = opens.map(ignoring_space).collect();
+        (!opens.is_empty()).then(|| START + any_of(opens) + SPACE)
     }
 
     /// Other ways of closing reasoning that nothing closes but words which open the next part: amid a line they may be said.
