@@ -462,20 +462,31 @@ impl Drafter<'_> {
         let between = between.reduce(markers::shared_start).unwrap_or_default();
         let space = arguments.first_between();
         let are_blanks = !space.is_empty() && !space.contains('\n');
-        let mut opens = arguments.opens.iter();
+        // Up to the first marker, of which a slot is no part: `>⏎  <arg `.
+        let begins = |open: &'_ str| {
+            let marker = markers::markers(open).next();
+            let end = marker.and_then(|marker| Some(open.find(marker)? + marker.len()));
+            let text = &open[..end.unwrap_or(open.len())];
+            text.split(is_slot).next().unwrap_or_default().to_owned()
+        };
+        let begins: Vec<String> = arguments.opens.iter().map(|open| begins(open)).collect();
         let are_lines = calls.close.starts_with('\n')
-            && opens.all(|open| open.trim().is_empty() && open.contains('\n'));
+            && begins
+                .iter()
+                .all(|open| open.contains('\n') && !is_known(open.trim()));
         let key = whole_key_class(&arguments);
         let mut follows: Vec<Pattern> = Vec::new();
-        for open in &arguments.opens {
-            let marker = markers::markers(open).next().unwrap_or(open);
-            let marker = marker.split(is_slot).next().unwrap_or_default().trim();
+        for open in &begins {
+            let marker = open.trim();
             // A sign is known by what stands behind the key, as `@` of `@KEY: VALUE` is; so is a key that nothing opens.
             follows.push(match (is_known(marker), marker, between) {
                 (true, ..) => ignoring_space(marker),
                 // A word and white space on a line of their own are a key and what stands behind it.
                 (false, "", "") if are_lines && are_blanks => {
                     key_without(&key, close) + one_of(" \t")
+                }
+                (false, sign, "") if are_lines && are_blanks => {
+                    ignoring_space(sign) + key.clone().some() + one_of(" \t")
                 }
                 // With nothing clear to look for, any word behind the opener would do.
                 (false, _, "") => return None,
@@ -491,7 +502,8 @@ impl Drafter<'_> {
         }
         // A call without arguments ends at once, perhaps with a word on a line of its own.
         let is_line = calls.close.starts_with('\n') && !close.is_empty();
-        let close = Some(close).filter(|close| is_line || is_known(close))?;
+        let is_sign = close.starts_with(|c: char| !is_word(c));
+        let close = Some(close).filter(|close| is_line || is_sign || is_known(close))?;
         follows.push(ignoring_space(close));
         markers::dedup(&mut follows);
         let is_spaced = follows.iter().any(Pattern::begins_with_space);
@@ -860,9 +872,25 @@ mod tests {
                 "call NAME«\nKEY\tRAW»\n</call>",
                 Some(r"(?=[ \t\r]*\n[ \t]*(?:[^<\s][^\s]*[ \t]|</call>))"),
             ),
+            // So is a sign that begins a line, before a key and a blank.
+            (
+                "<call=NAME>«\n@KEY JSON»\n</call>",
+                Some(r#"(?=[ \t\r]*\n[ \t]*(?:@[^\s"]+[ \t]|</call>))"#),
+            ),
+            // What opens a call may end where the first argument begins.
+            (
+                "<call n=\"NAME\"«>\n  <arg=KEY>RAW/»>\n</call>",
+                Some(r"(?=>\s*<arg=|>\s*</call>)"),
+            ),
+            // Behind an opener, a mere sign shows that it is closed.
+            ("<call=NAME>«<arg=KEY>RAW</arg>»}", Some(r"(?=<arg=|\})")),
+            (
+                "<call>NAME(«KEY=JSON·, »)",
+                Some(r#"(?=[^)\s="][^\s="]*=|\))"#),
+            ),
             // With nothing clear to look for, any word would do.
             ("<call=NAME>«KEY RAW·\n»</call>", None),
-            ("<call=NAME>«<arg=KEY>RAW</arg>»}", None),
+            ("call NAME: «<arg=KEY>RAW</arg>»end", None),
         ] {
             let findings = invented::with_calls(["", call, "", ""]);
             let found = asked(&findings, &[], |drafter| {
