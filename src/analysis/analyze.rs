@@ -95,6 +95,7 @@ fn add_variants(
             source,
         ));
     }
+    variants.truncate(reasoning_variants::MAX_VARIANTS);
     shape.variants = variants;
     let remainders = headers.prompt_remainders(prober, &[PrecedingMessages::Question]);
     shape.opened_by_prompt |= remainders.iter().any(|rest| shape.is_begun_by(rest.trim()));

@@ -400,7 +400,8 @@ impl FormatInference<'_, '_> {
             .rposition(|node| matches!(node, Node::Literal(text) if text.contains(open)))?;
         let mut all = nodes.to_vec();
         if let Node::Literal(text) = &mut all[at] {
-            *text = text.replacen(open, opener, 1);
+            let start = text.rfind(open)?;
+            text.replace_range(start..start + open.len(), opener);
         }
         Some(Node::Sequence(all))
     }

@@ -62,14 +62,14 @@ impl ReasoningShape {
         self.opens().iter().any(|open| is_variant(text, open))
     }
 
-    /// Whether a text begins with it, and does not close it.
+    /// Whether a text begins with what opens it, and has nothing in it that closes it.
     pub(super) fn is_begun_by(&self, text: &str) -> bool {
         let is_open = markers::first_piece(text).is_some_and(|first| self.is_opened_by(first));
-        is_open
-            && !self
-                .closes()
-                .iter()
-                .any(|close| text.contains(close.trim()))
+        let closes = self.closes();
+        let mut pieces = markers::pieces(text);
+        let is_closed = closes.iter().any(|close| text.contains(close.trim()))
+            || pieces.any(|piece| closes.iter().any(|close| is_variant(piece, close)));
+        is_open && !is_closed
     }
 
     /// All that closes it.

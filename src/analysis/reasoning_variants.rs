@@ -1,7 +1,7 @@
 //! How reasoning is opened and closed where a variable has another value: `<think effort="low">`, or `<think_low>`; or where another thought
-//! stands elsewhere, if that is counted: `<think words="7">`.
+//! stands elsewhere, if that is counted: `<think words="7">`; or in prompts, which may say more than turns.
 
-use crate::markers::{VARIABLE_SLOT, closing_marker, first_piece, is_marker, is_slot};
+use crate::markers::{VARIABLE_SLOT, closing_marker, first_piece, is_marker, is_slot, says_end};
 use crate::value::Value;
 
 use super::given::{Given, any_values, is_left_open, words_beside, words_in_quotes};
@@ -11,7 +11,7 @@ use super::turn_headers::TurnHeaders;
 use super::turn_prober::{PrecedingMessages, ThinkingMode, TurnProber};
 
 /// So many variants are tried on drafts at most.
-const MAX_VARIANTS: usize = 6;
+pub(super) const MAX_VARIANTS: usize = 6;
 
 /// Whether a text is another one with something in place of its slots.
 pub(super) fn is_variant(text: &str, other: &str) -> bool {
@@ -29,10 +29,10 @@ pub(super) fn is_variant(text: &str, other: &str) -> bool {
     rest.is_some()
 }
 
-/// How reasoning is opened and closed where a variable has a value, or something is counted.
+/// How reasoning is opened and closed where a variable has a value, where something is counted, or in prompts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ReasoningVariant {
-    /// The variable and its value, unless something is counted.
+    /// The variable and its value, if it needs one.
     given: Option<(String, Given)>,
     /// What opens it; a slot stands for any value.
     pub(crate) open: String,
@@ -41,8 +41,8 @@ pub(crate) struct ReasoningVariant {
 }
 
 impl ReasoningVariant {
-    /// What opens it and closes it where no variable is given.
-    pub(crate) fn usual(open: String, close: Option<String>) -> ReasoningVariant {
+    /// What opens it and closes it without a variable.
+    pub(crate) fn without_variable(open: String, close: Option<String>) -> ReasoningVariant {
         ReasoningVariant {
             given: None,
             open,
@@ -131,23 +131,24 @@ pub(super) fn in_prompts(
                 let other = opener(prober).filter(|other| *other != usual)?;
                 Some((other, Some(close.to_owned())))
             });
-            variants.truncate(MAX_VARIANTS);
         }
     }
     let is_known = |variant: &ReasoningVariant| is_variant(&usual, &variant.open);
     if !variants.iter().any(is_known) {
-        variants.push(ReasoningVariant::usual(usual, Some(close.to_owned())));
+        variants.push(ReasoningVariant::without_variable(
+            usual,
+            Some(close.to_owned()),
+        ));
     }
     variants
 }
 
-/// Whether a marker is another one with more in it behind its name.
+/// Whether a marker is another one with more in it behind its name, and opens something: `<think/>` does not.
 fn says_more(marker: &str, other: &str) -> bool {
     let name = other.trim_end_matches(|c: char| !c.is_alphanumeric());
-    let more = marker
-        .strip_prefix(name)
-        .filter(|_| is_marker(other) && is_marker(marker));
-    more.is_some_and(|more| marker != other && !more.starts_with(char::is_alphanumeric))
+    let more = marker.strip_prefix(name).filter(|_| !name.is_empty());
+    let is_attribute = more.is_some_and(|more| more.starts_with([' ', '\n', '\t', '=', ':']));
+    is_attribute && is_marker(other) && is_marker(marker) && !says_end(marker)
 }
 
 /// How reasoning is opened and closed where one variable has other values.
@@ -236,7 +237,7 @@ impl UsualTurn {
         let is_counted = open != self.open && without_numbers(open) == form;
         let is_closed_alike = self.close.is_none() || closing_marker(behind) == self.close;
         let closed = || self.close.clone();
-        (is_counted && is_closed_alike).then(|| ReasoningVariant::usual(form, closed()))
+        (is_counted && is_closed_alike).then(|| ReasoningVariant::without_variable(form, closed()))
     }
 
     /// What opens the thought and what closes it, if one of them is another now.
@@ -380,8 +381,11 @@ mod tests {
             ),
             ("<m n=\"1\">", "<m> <m n=\"1\">", true),
             ("<m n=\"1\"></m>", "<m> <m n=\"1\">", false),
-            // It has another name.
+            // It has another name, or opens nothing.
             ("<mull>", "<m>", false),
+            ("<m-off>", "<m>", false),
+            ("<m-budget>9</m-budget>", "<m>", false),
+            ("<m/>", "<m>", false),
             ("<m>", "<m>", true),
             ("", "<m>", false),
         ] {

@@ -215,7 +215,7 @@ impl<'t> Sampling<'t> {
                 let closed = shape.close.clone();
                 shape
                     .variants
-                    .extend(usual.map(|open| ReasoningVariant::usual(open, closed)));
+                    .extend(usual.map(|open| ReasoningVariant::without_variable(open, closed)));
                 shape.close = close;
             }
             let conversations = conversations().into_iter();

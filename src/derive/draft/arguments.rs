@@ -421,7 +421,10 @@ fn begins_unambiguously(tagged: &SingleArguments<'_>) -> bool {
     let begins_line = open.strip_prefix('\n').is_some_and(begins_with_rare_sign);
     let is_tab = open.contains('\t') && open.trim().is_empty();
     let with_key = [open, "key", tagged.first_between()].concat();
-    let is_marker = markers::is_marker(with_key.trim()) && unlikely_in_prose(&with_key);
+    let marker = markers::first_piece(with_key.trim()).filter(|first| *first == with_key.trim());
+    // In any code stands `[1]`.
+    let marker = marker.filter(|marker| markers::is_marker(marker) && open.trim() != "[");
+    let is_marker = marker.is_some_and(unlikely_in_prose);
     unlikely_in_prose(open) || is_marker || begins_line || is_tab
 }
 
@@ -745,7 +748,7 @@ mod tests {
             ("\n- KEY: RAW", false),
             ("--KEY RAW", false),
             ("\nKEY RAW", false),
-            ("[KEY] RAW", true),
+            ("[KEY] RAW", false),
         ] {
             let call = format!("<call=NAME>«{argument}»</call>");
             let findings = invented::with_calls(["", &call, "", ""]);

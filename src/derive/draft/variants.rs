@@ -12,7 +12,9 @@ use crate::markers::lexicon::unmarked;
 use crate::markers::{self, is_slot, is_word, unlikely_in_prose};
 
 use super::arguments::whole_key_class;
-use super::call_texts::{is_named_behind, json_list_start, literal_open, split_last_marker};
+use super::call_texts::{
+    is_named_behind, json_list_start, literal_open, python_argument, split_last_marker,
+};
 use super::closing::{behind_bracket, close_behind_bracket, close_behind_line_break};
 use super::drafter::Drafter;
 use super::opening::{closed_tag, tag_end};
@@ -451,6 +453,9 @@ impl Drafter<'_> {
             });
         }
         let arguments = calls.single_arguments()?;
+        if arguments.in_python {
+            return python_argument(calls);
+        }
         // Of what names the call once more, the beginning is known.
         let close = markers::split_close(&calls.close).0.trim();
         let close = close.split(is_slot).next().unwrap_or_default().trim();
@@ -496,7 +501,9 @@ impl Drafter<'_> {
                         _ => key.clone().some(),
                     };
                     let space = SOME_SPACE.when(is_behind_name && sign.is_empty());
-                    space + ignoring_space(sign) + key + ignoring_space(between)
+                    // Models write `key = 1` for `key=1`.
+                    let around = SPACE.when(between == "=");
+                    space + ignoring_space(sign) + key + around + ignoring_space(between)
                 }
             });
         }
@@ -886,7 +893,7 @@ mod tests {
             ("<call=NAME>«<arg=KEY>RAW</arg>»}", Some(r"(?=<arg=|\})")),
             (
                 "<call>NAME(«KEY=JSON·, »)",
-                Some(r#"(?=[^)\s="][^\s="]*=|\))"#),
+                Some(r#"(?=\s*(?:\)|[^\s=(),"']+\s*=))"#),
             ),
             // With nothing clear to look for, any word would do.
             ("<call=NAME>«KEY RAW·\n»</call>", None),
