@@ -127,7 +127,7 @@ impl Drafter<'_> {
                 named("value", either([json() + &end, ANYTHING + end]))
             }
             // Nothing but the next key's marker ends a value: it may be of several lines.
-            None if begins_unambiguously(tagged) || self.begin_lines(tagged) => {
+            None if next_is_clear(tagged) || self.begin_lines(tagged) => {
                 let behind = self.calls.map(behind_arguments).unwrap_or_default();
                 let space = &behind[..behind.len() - behind.trim_start().len()];
                 let opens = any_of(tagged.opens.iter().map(|open| exact(open)));
@@ -411,21 +411,27 @@ fn may_lack_closer(tagged: &SingleArguments<'_>) -> bool {
     let is_clear = unlikely_in_prose(tagged.close()) && !tagged.close_names_key();
     let is_space = |(open, close): (&str, &str)| [open, close].concat().trim().is_empty();
     let is_plain = tagged.wrapping().is_none_or(is_space) && tagged.nested_quotes().is_none();
-    is_clear && is_plain && begins_unambiguously(tagged)
+    is_clear && is_plain && begins_unambiguously(tagged.open())
 }
 
-/// Whether what begins an argument is hardly a part of a value: a marker, with or without the key in it, the beginning of
-/// a line such as people don't write, as `¶arg `, or a tab.
-fn begins_unambiguously(tagged: &SingleArguments<'_>) -> bool {
+/// Whether what begins an argument is hardly a part of a value, with the key in it or without.
+fn next_is_clear(tagged: &SingleArguments<'_>) -> bool {
     let open = tagged.open();
-    let begins_line = open.strip_prefix('\n').is_some_and(begins_with_rare_sign);
-    let is_tab = open.contains('\t') && open.trim().is_empty();
     let with_key = [open, "key", tagged.first_between()].concat();
     let marker = markers::first_piece(with_key.trim()).filter(|first| *first == with_key.trim());
     // In any code stands `[1]`.
-    let marker = marker.filter(|marker| markers::is_marker(marker) && open.trim() != "[");
-    let is_marker = marker.is_some_and(unlikely_in_prose);
-    unlikely_in_prose(open) || is_marker || begins_line || is_tab
+    let mut marker = marker
+        .into_iter()
+        .filter(|marker| markers::is_marker(marker) && open.trim() != "[");
+    begins_unambiguously(open) || marker.any(unlikely_in_prose)
+}
+
+/// Whether a text begins an argument and is hardly a part of a value: a marker, the beginning of a line such as people
+/// don't write, as `¶arg `, or a tab.
+fn begins_unambiguously(text: &str) -> bool {
+    let begins_line = text.strip_prefix('\n').is_some_and(begins_with_rare_sign);
+    let is_tab = text.contains('\t') && text.trim().is_empty();
+    unlikely_in_prose(text) || begins_line || is_tab
 }
 
 /// What a key consists of.
@@ -754,7 +760,7 @@ mod tests {
             let findings = invented::with_calls(["", &call, "", ""]);
             let calls = findings.call_parts().expect("there are calls");
             let arguments = calls.single_arguments().expect("they stand by themselves");
-            assert_eq!(begins_unambiguously(&arguments), is_clear, "{argument:?}");
+            assert_eq!(next_is_clear(&arguments), is_clear, "{argument:?}");
         }
     }
 
