@@ -6,7 +6,7 @@
 
 use crate::chat_template::{ChatTemplate, RenderError, RenderInput};
 use crate::format::{Format, FoundSlot, Node, NodeReader, Row, Slot, ValueType, Way};
-use crate::markers::{dedup, first_piece};
+use crate::markers::dedup;
 
 use super::analyze::{Analysis, analyze};
 use super::assistant_turn::AssistantTurn;
@@ -373,8 +373,7 @@ impl FormatInference<'_, '_> {
             return Vec::new();
         };
         let prompts = self.findings.prompt_remainders.iter();
-        let openers = prompts.filter_map(|rest| first_piece(rest.trim()));
-        let openers = openers.filter(|opener| shape.is_opened_by(opener));
+        let openers = prompts.filter_map(|rest| shape.opener_of(rest.trim()));
         let is_rendered = |opener: &&str| {
             let mut ways = self.ways.iter();
             ways.any(|way| Row::of(way.node.parts()).contains(*opener))

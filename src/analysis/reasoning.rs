@@ -62,9 +62,18 @@ impl ReasoningShape {
         self.opens().iter().any(|open| is_variant(text, open))
     }
 
+    /// What opens it, in one way or another, at the beginning of a text.
+    pub(crate) fn opener_of<'t>(&self, text: &'t str) -> Option<&'t str> {
+        let open = self.open.as_deref().map_or("", str::trim);
+        match text.starts_with(open) && !open.is_empty() {
+            true => Some(&text[..open.len()]),
+            false => markers::first_piece(text).filter(|first| self.is_opened_by(first)),
+        }
+    }
+
     /// Whether a text begins with what opens it, and has nothing in it that closes it.
     pub(super) fn is_begun_by(&self, text: &str) -> bool {
-        let is_open = markers::first_piece(text).is_some_and(|first| self.is_opened_by(first));
+        let is_open = self.opener_of(text).is_some();
         let closes = self.closes();
         let mut pieces = markers::pieces(text);
         let is_closed = closes.iter().any(|close| text.contains(close.trim()))

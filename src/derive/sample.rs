@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 use crate::analysis::assistant_turn::{AssistantTurn, ToolCall};
-use crate::analysis::turn_prober::{PrecedingMessages, ThinkingMode, TurnProber};
+use crate::analysis::turn_prober::{PrecedingMessages, RenderedTurn, ThinkingMode, TurnProber};
 use crate::analysis::{
     Analysis, Findings, ReasoningVariant, TurnHeaders, TurnShape, advice, infer_format,
 };
@@ -394,13 +394,10 @@ impl Sampler<'_, '_> {
         }
         let turn = self.prober.turn(*preceding, turn, mode).ok()?;
         let prompt = self.prober.prompt(*preceding, mode).ok()?;
-        let (full, prompt) = (turn.text(), prompt.text());
-        let shared = markers::same_start(prompt, full);
-        if shared < turn.start || shared == prompt.len() {
+        let (prefix, output) = split_at_seam(&turn, prompt.text())?;
+        if turn.text().starts_with(prompt.text()) {
             return None;
         }
-        let seam = turn.start + markers::boundary(&full[turn.start..], shared - turn.start);
-        let (prefix, output) = full.split_at(seam);
         let mut headers = self
             .findings
             .turn
@@ -424,16 +421,10 @@ impl Sampler<'_, '_> {
         turn.reasoning.as_ref()?;
         let turn = self.prober.turn(*preceding, turn, mode).ok()?;
         let prompt = self.prober.prompt(*preceding, mode).ok()?;
-        let (full, prompt) = (turn.text(), prompt.text());
-        let shared = markers::same_start(prompt, full);
-        let start = turn.start;
-        let seam = start + markers::boundary(full.get(start..)?, shared.checked_sub(start)?);
-        let (prefix, output) = full.split_at(seam);
-        let opener = |text: &'_ str| {
-            let text = text.trim_start();
-            Some(text[..text.len() - self.behind_opener(text)?.len()].to_owned())
-        };
-        let is_other = opener(&prompt[seam..])? != opener(output)?;
+        let (prefix, output) = split_at_seam(&turn, prompt.text())?;
+        let shape = self.findings.reasoning.as_ref()?;
+        let begun = shape.opener_of(prompt.text()[prefix.len()..].trim_start())?;
+        let is_other = shape.opener_of(output.trim_start())? != begun;
         is_other.then(|| Sample {
             origin: Origin::Synthetic,
             ..self.sample(prefix, output, None)
@@ -481,15 +472,14 @@ impl Sampler<'_, '_> {
             }
             // The prompt begins to think, and history leaves it out. Some turns begin with what closes thoughts, as if a prompt had opened
             // them, or with an empty thought.
-            let empty = || self.behind_opener(rest)?.trim_start().strip_prefix(close);
+            let empty = || self.behind_empty_thought(rest, close);
             let behind = rest.strip_prefix(close).or_else(empty);
             let rest = behind.map_or(&full[seam..], str::trim_start);
             let thinking = format!("{THOUGHT}\n{close}\n\n{rest}");
             self.sample(prompt, &thinking, Some(THOUGHT))
         } else if is_closed && !thinks {
             // `<bot><think></think>` in a prompt, and `<bot>\n<think></think>` in a turn.
-            let again = self.behind_opener(full[seam..].trim_start());
-            let again = again.and_then(|thought| thought.trim_start().strip_prefix(close));
+            let again = self.behind_empty_thought(&full[seam..], close);
             self.sample(prompt, again.unwrap_or(&full[seam..]), None)
         } else {
             // A turn that a conversation begins in no way at all follows what begins one in the prompt.
@@ -542,13 +532,12 @@ impl Sampler<'_, '_> {
     fn behind_opener<'t>(&self, text: &'t str) -> Option<&'t str> {
         let text = text.trim_start();
         let shape = self.findings.reasoning.as_ref()?;
-        let open = shape.open.as_deref().unwrap_or_default().trim();
-        if let Some(behind) = text.strip_prefix(open).filter(|_| !open.is_empty()) {
-            return Some(behind);
-        }
-        let marker = markers::first_piece(text)?;
-        let is_other = shape.is_opened_by(marker) && !shape.variants.is_empty();
-        is_other.then(|| &text[marker.len()..])
+        Some(&text[shape.opener_of(text)?.len()..])
+    }
+
+    /// What follows the empty thought with which a text begins.
+    fn behind_empty_thought<'t>(&self, text: &'t str, close: &str) -> Option<&'t str> {
+        self.behind_opener(text)?.trim_start().strip_prefix(close)
     }
 
     /// The sample with this prompt and output. `thought` is what was added to the output.
@@ -571,6 +560,14 @@ impl Sampler<'_, '_> {
             origin: Origin::Rendered,
         }
     }
+}
+
+/// A turn from the place on where it goes another way than its prompt, and what comes before that, if that place is in the turn. It is
+/// never amid a marker.
+fn split_at_seam<'t>(turn: &'t RenderedTurn, prompt: &str) -> Option<(&'t str, &'t str)> {
+    let (full, start) = (turn.text(), turn.start);
+    let shared = markers::same_start(prompt, full).checked_sub(start)?;
+    Some(full.split_at(start + markers::boundary(&full[start..], shared)))
 }
 
 /// The output up to the marker that ends the turn, or up to the next header, and the rest: some templates go on with what comes

@@ -418,12 +418,12 @@ fn may_lack_closer(tagged: &SingleArguments<'_>) -> bool {
 fn next_is_clear(tagged: &SingleArguments<'_>) -> bool {
     let open = tagged.open();
     let with_key = [open, "key", tagged.first_between()].concat();
-    let marker = markers::first_piece(with_key.trim()).filter(|first| *first == with_key.trim());
+    let with_key = with_key.trim();
+    let is_marker =
+        markers::first_piece(with_key) == Some(with_key) && markers::is_marker(with_key);
     // In any code stands `[1]`.
-    let mut marker = marker
-        .into_iter()
-        .filter(|marker| markers::is_marker(marker) && open.trim() != "[");
-    begins_unambiguously(open) || marker.any(unlikely_in_prose)
+    let is_clear = is_marker && open.trim() != "[" && unlikely_in_prose(with_key);
+    begins_unambiguously(open) || is_clear
 }
 
 /// Whether a text begins an argument and is hardly a part of a value: a marker, the beginning of a line such as people
