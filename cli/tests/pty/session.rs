@@ -1,6 +1,6 @@
 //! A terminal with the real program in it.
 
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::num::NonZeroU16;
 use std::path::Path;
 use std::process::Command;
@@ -18,6 +18,9 @@ const LIMIT: Duration = Duration::from_secs(20);
 
 const UNJINJA: &str = env!("CARGO_BIN_EXE_unjinja");
 
+/// The title that a shell gives the terminal when it has run its lines.
+const OVER: &str = "over";
+
 /// A program in a terminal.
 pub struct Session {
     child: Box<dyn Child + Send + Sync>,
@@ -25,6 +28,7 @@ pub struct Session {
     writer: Box<dyn Write + Send>,
     shown: Arc<Shown>,
     reader: Option<JoinHandle<()>>,
+    is_shell: bool,
 }
 
 /// What the terminal shows.
@@ -37,6 +41,8 @@ struct Shown {
 #[derive(Default)]
 pub struct Strange {
     pub seen: Vec<String>,
+    /// Whether a shell has run its lines.
+    is_over: bool,
 }
 
 impl vt100::Callbacks for Strange {
@@ -45,8 +51,10 @@ impl vt100::Callbacks for Strange {
     }
 
     fn set_window_title(&mut self, _: &mut Screen, title: &[u8]) {
-        let title = String::from_utf8_lossy(title);
-        self.seen.push(format!("the title {title}"));
+        match String::from_utf8_lossy(title) {
+            title if title == OVER => self.is_over = true,
+            title => self.seen.push(format!("the title {title}")),
+        }
     }
 
     fn copy_to_clipboard(&mut self, _: &mut Screen, _: &[u8], _: &[u8]) {
@@ -72,10 +80,17 @@ impl Session {
     }
 
     /// Runs lines of a shell, where `$unjinja` is the program.
+    ///
+    /// When the first process of a terminal ends, what it wrote last may be thrown away before anybody has read it. So
+    /// the shell waits for a key behind its lines.
     pub fn shell(folder: &Path, script: &str) -> Session {
+        let waits =
+            format!(r"status=$?; printf '\033]2;{OVER}\007'; read -r _ < /dev/tty; exit $status");
         let mut command = CommandBuilder::new("sh");
-        command.args(["-c", script]);
-        Session::run(command, folder, (140, 45))
+        command.args(["-c", &format!("{script}\n{waits}")]);
+        let mut session = Session::run(command, folder, (140, 45));
+        session.is_shell = true;
+        session
     }
 
     /// Runs the workbench in a terminal that goes away when this has come. How it has ended.
@@ -136,6 +151,7 @@ impl Session {
             master: pair.master,
             child,
             shown,
+            is_shell: false,
         }
     }
 
@@ -169,7 +185,10 @@ impl Session {
 
     /// Waits until something is true of the terminal.
     pub fn wait_until(&self, what: &str, is_true: impl Fn(&Screen) -> bool) {
-        let waits = |parser: &mut Parser<Strange>| !is_true(parser.screen());
+        self.wait_while(what, |parser| !is_true(parser.screen()));
+    }
+
+    fn wait_while(&self, what: &str, waits: impl Fn(&mut Parser<Strange>) -> bool) {
         let parser = self.shown.parser();
         let waited = self.shown.changed.wait_timeout_while(parser, LIMIT, waits);
         let (parser, result) = waited.unwrap();
@@ -213,6 +232,10 @@ impl Session {
 
     /// Waits until the program has ended, and all it wrote is shown.
     pub fn wait_exit(&mut self) -> ExitStatus {
+        if self.is_shell {
+            self.wait_while("the end of the lines", |parser| !parser.callbacks().is_over);
+            self.press("\r");
+        }
         let start = Instant::now();
         let status = loop {
             if let Some(status) = self.child.try_wait().unwrap() {
@@ -244,8 +267,13 @@ impl Shown {
     /// Reads until the terminal has no other end any more.
     fn read(&self, mut source: Box<dyn Read + Send>) {
         let mut block = [0; 4096];
-        while let Ok(read @ 1..) = source.read(&mut block) {
-            self.parser().process(&block[..read]);
+        loop {
+            match source.read(&mut block) {
+                Ok(read @ 1..) => self.parser().process(&block[..read]),
+                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+                // Linux reports an error where no other end is left.
+                Ok(0) | Err(_) => break,
+            }
             self.changed.notify_all();
         }
     }
