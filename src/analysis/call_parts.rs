@@ -14,6 +14,8 @@ pub(crate) struct CallParts<'a> {
     pub(crate) section_open: String,
     /// What closes them.
     pub(crate) section_close: String,
+    /// Whether several calls have the brackets of a list around them that one has not.
+    pub(crate) several_in_brackets: bool,
     /// What stands between two calls.
     pub(crate) separator: Row,
     /// What opens a call, up to its body.
@@ -33,6 +35,7 @@ impl CallShape {
         Some(CallParts {
             section_open: self.section_open.clone(),
             section_close: self.section_close.clone(),
+            several_in_brackets: self.several_in_brackets,
             separator: Row::of(call.separator),
             open: Row::of(call.open),
             body: call.body,

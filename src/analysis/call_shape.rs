@@ -16,6 +16,8 @@ pub struct CallShape {
     pub section_open: String,
     /// What closes them.
     pub section_close: String,
+    /// Whether several calls have the brackets of a list around them that one has not.
+    pub several_in_brackets: bool,
     /// The calls themselves, as a [`Format`](crate::format::Format) has them.
     pub node: Node,
 }

@@ -64,6 +64,7 @@ fn with_surroundings(
         Node::Array(_) => None,
         _ => Pair::of(renderings, &located),
     };
+    let several_in_brackets = pair.as_ref().is_some_and(|pair| pair.in_brackets);
     let after = match &pair {
         Some(pair) => pair.after.clone(),
         None => numbered(&renderings.one_call[located.range.end..]),
@@ -110,6 +111,7 @@ fn with_surroundings(
         certainty: renderings.certainty,
         section_open: before[..section].to_owned() + space,
         section_close: rest[..rest.len().saturating_sub(turn_end)].to_owned(),
+        several_in_brackets,
         node,
     }
 }
@@ -271,6 +273,8 @@ struct Pair {
     between: String,
     /// What stands after the second.
     after: String,
+    /// Whether a list's brackets are around both: `<call>{…}</call>` and `<call>[{…}, {…}]</call>`.
+    in_brackets: bool,
 }
 
 impl Pair {
@@ -284,12 +288,28 @@ impl Pair {
         let trail = located.range.end - alone.value.end;
         // `</call>\n<call>` is all that stands between two bodies; who has what is found from the ends of the turn.
         let between = text.get(first.value.end + trail..second.key.start.checked_sub(lead)?)?;
-        let after = text.get(second.value.end + trail..)?;
+        let mut after = text.get(second.value.end + trail..)?;
+        let before = text.get(..first.key.start.checked_sub(lead)?)?;
+        let one = &renderings.one_call;
+        let (before_one, after_one) = (&one[..located.range.start], &one[located.range.end..]);
+        let in_brackets = is_added("[", before_one, before) && is_added("]", after_one, after);
+        if in_brackets {
+            after = after_one;
+        }
         Some(Pair {
             between: numbered(between),
             after: numbered(after),
+            in_brackets,
         })
     }
+}
+
+/// Whether a text is another with a sign amid it, with or without white space around that.
+fn is_added(sign: &str, text: &str, longer: &str) -> bool {
+    let start = common_prefix(text, longer);
+    let end = common_suffix(&text[start..], &longer[start..]);
+    let is_space = text[start..text.len() - end].trim().is_empty();
+    is_space && longer[start..longer.len() - end].trim() == sign
 }
 
 /// Splits what stands between two calls. All that opens the second may as well close the first, and then it
@@ -342,7 +362,7 @@ fn run_together(before: &str, after: &str, between: &str) -> Option<[usize; 2]> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::tests::calls;
+    use crate::analysis::tests::{calls, found, template};
 
     #[test]
     fn a_key_of_an_entry_opens_calls_and_a_name_does_not() {
@@ -370,6 +390,49 @@ mod tests {
             ("</call>", "", "</call>"),
         ] {
             assert_eq!(up_to_turn_end(after, after_content), expected, "{after}");
+        }
+    }
+
+    #[test]
+    fn a_sign_is_added_amid_a_text() {
+        for (text, longer, expected) in [
+            ("<call>", "<call>[", true),
+            ("<call>\n", "<call>\n[\n", true),
+            ("<call>N(", "<call>[N(", true),
+            ("", "[", true),
+            ("<call>", "<call>", false),
+            ("<call>", "<calls>[", false),
+            ("<call>", "<call>[[", false),
+            ("<call>{", "<call>[", false),
+        ] {
+            assert_eq!(is_added("[", text, longer), expected, "{longer:?}");
+        }
+    }
+
+    #[test]
+    fn several_calls_may_have_the_brackets_of_a_list_that_one_has_not() {
+        let opens = "{{ '<do>' if loop.first }}{{ '[' if loop.first and not loop.last }}";
+        let closes = "{{ ', ' if not loop.last else ']</do>' if not loop.first else '</do>' }}";
+        let each = |call: &str| {
+            format!(
+                "{{{{ m.content }}}}{{% for c in m.tool_calls %}}{{% set f = c.function %}}{opens}{call}{closes}{{% endfor %}}"
+            )
+        };
+        let python = "{{ f.name }}({% for k, v in f.arguments.items() %}{{ k }}={{ v | tojson }}{{ ', ' if not loop.last }}{% endfor %})";
+        for (assistant, in_brackets) in [
+            (each("{{ f | tojson }}"), true),
+            (each(python), true),
+            (each("{{ f | tojson }}").replace("]", ""), false),
+            // A list that one call is as well.
+            (
+                each("{{ f | tojson }}")
+                    .replace(" and not loop.last", "")
+                    .replace("if not loop.first else '</do>'", ""),
+                false,
+            ),
+        ] {
+            let shape = found(&template(&assistant)).calls.expect("there are calls");
+            assert_eq!(shape.several_in_brackets, in_brackets, "{assistant}");
         }
     }
 

@@ -74,13 +74,16 @@ pub(super) fn reasoning_value(shape: &ReasoningShape) -> Value {
 }
 
 pub(super) fn calls_value(shape: &CallShape) -> Value {
-    object! {
+    let mut value = object! {
         "certainty": shape.certainty.key(),
         "section_open": &shape.section_open,
         "section_close": &shape.section_close,
         "calls": shape.node.to_value(),
+    };
+    if shape.several_in_brackets {
+        value.insert("several_in_brackets", true);
     }
-    .into()
+    value.into()
 }
 
 #[cfg(test)]

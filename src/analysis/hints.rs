@@ -211,6 +211,7 @@ fn shape(open: &str, close: &str, example: &str) -> CallShape {
         certainty: Certainty::Guessed,
         section_open: String::new(),
         section_close: String::new(),
+        several_in_brackets: false,
         node: calls_of(&around, body, true),
     }
 }

@@ -233,8 +233,12 @@ fn of_calls(calls: &CallParts<'_>) -> Vec<String> {
         (false, _) => "one call a turn".to_owned(),
         (true, true) => "several calls a turn".to_owned(),
         (true, false) => format!(
-            "several calls a turn, with {} between them",
-            shown(&calls.separator)
+            "several calls a turn, with {} between them{}",
+            shown(&calls.separator),
+            match calls.several_in_brackets {
+                true => ", and a list's brackets around them",
+                false => "",
+            }
         ),
     });
     all
@@ -500,6 +504,10 @@ mod tests {
             (
                 "{{ f.name }}({% for k, v in f.arguments.items() %}{{ k }}={{ v | tojson }}{{ ', ' if not loop.last }}{% endfor %})\n",
                 "written as calls in Python; a call is `NAME(ARGUMENTS)`; several calls a turn, with `⏎` between them",
+            ),
+            (
+                "{{ '<do>' if loop.first }}{{ '[' if loop.first and not loop.last }}{{ f | tojson }}{{ ', ' if not loop.last else ']</do>' if not loop.first else '</do>' }}",
+                "each a JSON object: name under `name`, arguments under `arguments`; a call is `{…}`; all calls of a turn are between `<do>` and `</do>`; several calls a turn, with `, ` between them, and a list's brackets around them",
             ),
             (
                 "<do_{{ loop.index }} {{ f.name }}>{% for k, v in f.arguments.items() %}<{{ k }}>{{ v }}</{{ k }}>{% endfor %}</do>\n",

@@ -82,6 +82,7 @@ fn with_drafter<T>(
         *calls = CallParts {
             section_open: String::new(),
             section_close: String::new(),
+            several_in_brackets: false,
             separator: Row::default(),
             open: open.as_str().into(),
             body: list,

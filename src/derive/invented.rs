@@ -46,6 +46,7 @@ pub(super) fn findings(
             certainty: Certainty::Seen,
             section_open: section_open.to_owned(),
             section_close: section_close.to_owned(),
+            several_in_brackets: false,
             node: Node::calls(call, separator),
         });
     }

@@ -78,6 +78,12 @@ pub(super) fn between_calls(calls: &CallParts<'_>) -> Pattern {
     separator + SPACE.when(calls.is_list() && !calls.separator.ends_with(char::is_whitespace))
 }
 
+/// A bracket of the list that several calls are and one is not: `<call>{…}</call>`, and `<call>[{…}, {…}]</call>`.
+pub(super) fn bracket_of_several(calls: &CallParts<'_>, bracket: &str) -> Pattern {
+    let bracket = (exact(bracket) + SPACE).or_nothing();
+    bracket.when(calls.several_in_brackets)
+}
+
 /// Whether what opens a call can't be taken for anything else.
 pub(super) fn opens_unambiguously(calls: &CallParts<'_>) -> bool {
     calls.open.texts().any(unlikely_in_prose)

@@ -11,7 +11,8 @@ use crate::markers::lexicon::unmarked;
 use crate::markers::{self, reads_like_prose, unlikely_in_prose};
 
 use super::call_texts::{
-    between_calls, json_behind_words, json_call_start, opens_unambiguously, python_argument, spoken,
+    between_calls, bracket_of_several, json_behind_words, json_call_start, opens_unambiguously,
+    python_argument, spoken,
 };
 use super::drafter::{Drafter, push_markers};
 
@@ -265,32 +266,32 @@ impl Drafter<'_> {
 
     /// What closes a call and could as well stand in its arguments: what follows decides.
     fn unclear_close(&self, calls: &CallParts<'_>, close: &str, section: &str) -> Option<Pattern> {
-        let own = unclear(calls, close);
+        let own = unclear(calls, close) + SPACE + bracket_of_several(calls, "]");
         // A turn may end without the marker of its end.
         let is_end = self.turn_ends().iter().any(|end| end == section);
         let both = match section {
             "" => own,
             _ if is_end && calls.closes_behind_bracket(close) => own,
-            section => own + SPACE + ignoring_space(section),
+            section => own + ignoring_space(section) + SPACE,
         };
         // Strings of JSON hold no such thing but by chance, and nothing has to be looked for ahead.
         if calls.closes_behind_bracket(last_close(close, section)) {
-            return Some(behind_bracket() + both.trim_start() + SPACE);
+            return Some(behind_bracket() + both.trim_start());
         }
         // `)]` may stand in a text; with `</calls>` behind it, it ends the calls.
         if unlikely_in_prose(section) {
-            return Some(both + SPACE);
+            return Some(both);
         }
         if close.is_empty() && section.is_empty() {
             return None;
         }
         if self.chosen(Choice::TextFollows) {
-            return Some(both + SPACE);
+            return Some(both);
         }
         // A mere `)` may stand in an argument, as in `a=(1)`: the end of the turn has to follow.
         let ends = self.turn_ends();
         let ends = ends.iter().map(|end| exact(end)).chain([END]);
-        Some(both + SPACE + before_any_of(ends))
+        Some(both + before_any_of(ends))
     }
 
     /// The places before the markers with which a next call begins. What closes a call and separates
@@ -625,6 +626,24 @@ mod tests {
             let findings = invented::with_calls(["", call, "", ""]);
             let calls = findings.call_parts().expect("there are calls");
             let found = own_close(&calls).replace(markers::NAME_SLOT, "NAME");
+            assert_eq!(found, expected, "{call}");
+        }
+    }
+
+    #[test]
+    fn a_bracket_may_stand_behind_several_calls() {
+        for (call, expected) in [
+            ("OBJECT", r"(?<=[}\]])\s*(?:\]\s*)?</calls>\s*"),
+            (PYTHON, r"(?<=\))\s*(?:\]\s*)?</calls>\s*"),
+        ] {
+            let mut findings = invented::with_calls(["<calls>", call, ", ", "</calls>"]);
+            let shape = findings.calls.as_mut().expect("there are calls");
+            shape.several_in_brackets = true;
+            let found = asked(&findings, &[], |drafter| {
+                let calls = drafter.calls.expect("there are calls");
+                drafter.unclear_close(calls, &own_close(calls), "</calls>")
+            });
+            let found = found.expect("it is closed").to_string();
             assert_eq!(found, expected, "{call}");
         }
     }

@@ -10,8 +10,8 @@ use crate::format::{Node, Row};
 use crate::markers::{self, dedup, unlikely_in_prose};
 
 use super::call_texts::{
-    between_calls, is_line_of_words, json_behind_words, json_call_start, opens_unambiguously,
-    python_argument, split_last_marker,
+    between_calls, bracket_of_several, is_line_of_words, json_behind_words, json_call_start,
+    opens_unambiguously, python_argument, split_last_marker,
 };
 use super::drafter::Drafter;
 use super::variants::past_first_key;
@@ -188,7 +188,7 @@ impl Drafter<'_> {
             "" => self.turn_start(None),
             // What was said before a line of words ends with the white space before it.
             _ if is_line_of_words(&calls.section_open) => SPACE + ignoring_space(section) + SPACE,
-            _ => place.clone() + ignoring_space(section) + SPACE,
+            _ => place.clone() + ignoring_space(section) + SPACE + bracket_of_several(calls, "["),
         };
         // Where a turn has one call, or all of them in one list, no other follows it.
         if !calls.several || calls.is_array() {
@@ -378,6 +378,22 @@ mod tests {
                 drafter.open_patterns(drafter.calls.expect("there are calls"))
             });
             assert_eq!(found, expected, "{calls:?}");
+        }
+    }
+
+    #[test]
+    fn a_bracket_may_stand_before_the_first_of_several_calls() {
+        for (call, expected) in [
+            ("OBJECT", r"(?:<calls>\s*(?:\[\s*)?|,\s*)(?="),
+            (PYTHON, r"(?:<calls>\s*(?:\[\s*)?|(?<=\)),\s*)(?P<name>"),
+        ] {
+            let mut findings = invented::with_calls(["<calls>", call, ", ", "</calls>"]);
+            let shape = findings.calls.as_mut().expect("there are calls");
+            shape.several_in_brackets = true;
+            let found = asked(&findings, &[], |drafter| {
+                drafter.open_patterns(drafter.calls.expect("there are calls"))
+            });
+            assert!(found[0].to_string().starts_with(expected), "{}", found[0]);
         }
     }
 
