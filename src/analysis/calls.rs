@@ -62,7 +62,7 @@ fn with_surroundings(
     let pair = match located.body {
         // One array holds all calls, and JSON separates them.
         Node::Array(_) => None,
-        _ => Pair::of(renderings, &located),
+        _ => Pair::of(renderings, &located, &before),
     };
     let several_in_brackets = pair.as_ref().is_some_and(|pair| pair.in_brackets);
     let after = match &pair {
@@ -271,14 +271,15 @@ fn up_to_turn_end<'a>(after: &'a str, after_content: &str) -> &'a str {
 struct Pair {
     /// What stands between them.
     between: String,
-    /// What stands after the second.
+    /// What stands after the second, without the bracket of a list.
     after: String,
     /// Whether a list's brackets are around both: `<call>{…}</call>` and `<call>[{…}, {…}]</call>`.
     in_brackets: bool,
 }
 
 impl Pair {
-    fn of(renderings: &CallRenderings<'_, '_>, located: &LocatedBody) -> Option<Pair> {
+    /// The same, where this opens the calls.
+    fn of(renderings: &CallRenderings<'_, '_>, located: &LocatedBody, opens: &str) -> Option<Pair> {
         let text = renderings.two_calls.as_deref()?;
         let first = renderings.first_argument(text)?;
         let second = renderings.second_argument(text)?;
@@ -288,28 +289,33 @@ impl Pair {
         let trail = located.range.end - alone.value.end;
         // `</call>\n<call>` is all that stands between two bodies; who has what is found from the ends of the turn.
         let between = text.get(first.value.end + trail..second.key.start.checked_sub(lead)?)?;
-        let mut after = text.get(second.value.end + trail..)?;
-        let before = text.get(..first.key.start.checked_sub(lead)?)?;
+        let between = numbered(between);
+        let after = numbered(text.get(second.value.end + trail..)?);
+        let before = numbered(text.get(..first.key.start.checked_sub(lead)?)?);
         let one = &renderings.one_call;
-        let (before_one, after_one) = (&one[..located.range.start], &one[located.range.end..]);
-        let in_brackets = is_added("[", before_one, before) && is_added("]", after_one, after);
-        if in_brackets {
-            after = after_one;
-        }
+        let before_one = numbered(&one[..located.range.start]);
+        let after_one = numbered(&one[located.range.end..]);
+        // What opens the calls stands before the bracket: a bare `[` is known by what follows it alone.
+        let head = before_one.len().saturating_sub(opens.len());
+        let opened = added("[", &before_one, &before)
+            .and_then(|at| before_one.get(head..at))
+            .is_some_and(|section| !section.trim().is_empty());
+        let in_brackets = opened && added("]", &after_one, &after).is_some();
         Some(Pair {
-            between: numbered(between),
-            after: numbered(after),
+            between,
+            after: if in_brackets { after_one } else { after },
             in_brackets,
         })
     }
 }
 
-/// Whether a text is another with a sign amid it, with or without white space around that.
-fn is_added(sign: &str, text: &str, longer: &str) -> bool {
+/// Where a sign stands amid a text, with or without white space around it, if that is all that makes it another.
+fn added(sign: &str, text: &str, longer: &str) -> Option<usize> {
     let start = common_prefix(text, longer);
     let end = common_suffix(&text[start..], &longer[start..]);
     let is_space = text[start..text.len() - end].trim().is_empty();
-    is_space && longer[start..longer.len() - end].trim() == sign
+    let is_added = is_space && longer[start..longer.len() - end].trim() == sign;
+    is_added.then_some(start)
 }
 
 /// Splits what stands between two calls. All that opens the second may as well close the first, and then it
@@ -396,16 +402,17 @@ mod tests {
     #[test]
     fn a_sign_is_added_amid_a_text() {
         for (text, longer, expected) in [
-            ("<call>", "<call>[", true),
-            ("<call>\n", "<call>\n[\n", true),
-            ("<call>N(", "<call>[N(", true),
-            ("", "[", true),
-            ("<call>", "<call>", false),
-            ("<call>", "<calls>[", false),
-            ("<call>", "<call>[[", false),
-            ("<call>{", "<call>[", false),
+            ("<call>", "<call>[", Some(6)),
+            ("<call>\n", "<call>\n[\n", Some(7)),
+            ("<call>N(", "<call>[N(", Some(6)),
+            ("<call>", "[<call>", Some(0)),
+            ("", "[", Some(0)),
+            ("<call>", "<call>", None),
+            ("<call>", "<calls>[", None),
+            ("<call>", "<call>[[", None),
+            ("<call>{", "<call>[", None),
         ] {
-            assert_eq!(is_added("[", text, longer), expected, "{longer:?}");
+            assert_eq!(added("[", text, longer), expected, "{longer:?}");
         }
     }
 
@@ -422,6 +429,10 @@ mod tests {
         for (assistant, in_brackets) in [
             (each("{{ f | tojson }}"), true),
             (each(python), true),
+            // Nothing stands before the bracket.
+            (each("{{ f | tojson }}").replace("<do>", ""), false),
+            // Each has its own, and none has one alone.
+            (each("{{ f | tojson }}").replace(", ", "]</do><do>["), true),
             (each("{{ f | tojson }}").replace("]", ""), false),
             // A list that one call is as well.
             (

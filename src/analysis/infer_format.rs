@@ -157,11 +157,18 @@ impl FormatInference<'_, '_> {
             let all = call.with_content(&self.word);
             turns.push(all.with_reasoning(&self.thought));
             let parts = self.findings.call_parts();
-            if parts.is_some_and(|parts| parts.several) {
+            if let Some(parts) = parts.filter(|parts| parts.several) {
                 let other = words.call(1, &[(1, words.string(1))]);
                 let two = AssistantTurn::calls([one, other]);
-                turns.push(two.clone().with_content(&self.word));
-                turns.push(two);
+                let two = [two.clone().with_content(&self.word), two];
+                // With brackets around them, they stand behind a thought as one call does not.
+                if parts.several_in_brackets {
+                    turns.extend(
+                        two.iter()
+                            .map(|turn| turn.clone().with_reasoning(&self.thought)),
+                    );
+                }
+                turns.extend(two);
             }
         }
         self.find_escaped(Slot::Content, &turns);

@@ -144,7 +144,8 @@ impl Drafter<'_> {
             let mut ends: Vec<Pattern> = ends.map(|end| ignoring_space(end)).collect();
             markers::dedup(&mut ends);
             let own = [ignoring_space(close)].into_iter();
-            (!ends.is_empty()).then(|| behind_bracket() + any_of(own.chain(ends)) + SPACE)
+            let place = behind_bracket() + bracket_of_several(calls, "]");
+            (!ends.is_empty()).then(|| place + any_of(own.chain(ends)) + SPACE)
         });
         let mut ways: Vec<Pattern> = ways.into_iter().flatten().collect();
         ways.dedup();
@@ -192,18 +193,23 @@ impl Drafter<'_> {
                 .unclear_close(calls, close, section)
                 .map(Delimiter::Expression),
         };
-        let ways = match place.is_empty() {
+        let is_json = place.is_empty();
+        let place = if is_json {
+            behind_bracket()
+        } else {
+            place + SPACE
+        };
+        let place = place + bracket_of_several(calls, "]");
+        let cut_short = place.clone() + before.clone() + any + SPACE;
+        let ways = match is_json {
             true => [
-                behind_bracket() + joined(parts.iter().cloned(), &SPACE) + SPACE,
-                behind_bracket() + before + any + SPACE,
+                place + joined(parts.iter().cloned(), &SPACE) + SPACE,
+                cut_short,
             ],
             false => {
                 let alone = before_any_of(ends.chain([END]));
-                let closed = before.clone() + last + SPACE;
-                [
-                    place.clone() + SPACE + before + any + SPACE,
-                    place + SPACE + any_of([closed, alone]),
-                ]
+                let closed = before + last + SPACE;
+                [cut_short, place + any_of([closed, alone])]
             }
         };
         let ways = ways.into_iter().map(Delimiter::Expression);

@@ -179,6 +179,7 @@ impl Drafter<'_> {
         let token = token_before_call().when(is_json && section.is_empty());
         let head = token + self.slots_pattern(open, true) + self.not_another_marker(calls, open);
         let own = head.clone() + follows(None);
+        let bracket = bracket_of_several(calls, "[");
         let start = match section {
             // Code in an answer, at which a fence stands, is no call.
             _ if self.begins_anywhere(calls) && begins_with_json(calls) => {
@@ -187,8 +188,10 @@ impl Drafter<'_> {
             _ if self.begins_anywhere(calls) => return own,
             "" => self.turn_start(None),
             // What was said before a line of words ends with the white space before it.
-            _ if is_line_of_words(&calls.section_open) => SPACE + ignoring_space(section) + SPACE,
-            _ => place.clone() + ignoring_space(section) + SPACE + bracket_of_several(calls, "["),
+            _ if is_line_of_words(&calls.section_open) => {
+                SPACE + ignoring_space(section) + SPACE + bracket
+            }
+            _ => place.clone() + ignoring_space(section) + SPACE + bracket,
         };
         // Where a turn has one call, or all of them in one list, no other follows it.
         if !calls.several || calls.is_array() {
