@@ -278,7 +278,7 @@ struct Pair {
 }
 
 impl Pair {
-    /// The same, where this opens the calls.
+    /// Of the turn with two calls, where this opens all of a turn.
     fn of(renderings: &CallRenderings<'_, '_>, located: &LocatedBody, opens: &str) -> Option<Pair> {
         let text = renderings.two_calls.as_deref()?;
         let first = renderings.first_argument(text)?;
@@ -297,10 +297,10 @@ impl Pair {
         let after_one = numbered(&one[located.range.end..]);
         // What opens the calls stands before the bracket: a bare `[` is known by what follows it alone.
         let head = before_one.len().saturating_sub(opens.len());
-        let opened = added("[", &before_one, &before)
-            .and_then(|at| before_one.get(head..at))
-            .is_some_and(|section| !section.trim().is_empty());
-        let in_brackets = opened && added("]", &after_one, &after).is_some();
+        let bracket = added("[", &before_one, &before);
+        let section = bracket.and_then(|at| before_one.get(head..at));
+        let is_opened = section.is_some_and(|section| !section.trim().is_empty());
+        let in_brackets = is_opened && added("]", &after_one, &after).is_some();
         Some(Pair {
             between,
             after: if in_brackets { after_one } else { after },

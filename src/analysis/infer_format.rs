@@ -161,7 +161,7 @@ impl FormatInference<'_, '_> {
                 let other = words.call(1, &[(1, words.string(1))]);
                 let two = AssistantTurn::calls([one, other]);
                 let two = [two.clone().with_content(&self.word), two];
-                // With brackets around them, they stand behind a thought as one call does not.
+                // In brackets they are another row than one call is, behind a thought as well.
                 if parts.several_in_brackets {
                     turns.extend(
                         two.iter()

@@ -58,6 +58,14 @@ pub(super) fn with_calls(calls: [&str; 4]) -> Findings {
     findings([""; 2], [""; 2], calls)
 }
 
+/// The same with a list's brackets around several calls between `<calls>` and `</calls>`.
+pub(super) fn with_calls_in_brackets(call: &str) -> Findings {
+    let mut findings = with_calls(["<calls>", call, ", ", "</calls>"]);
+    let shape = findings.calls.as_mut().expect("there are calls");
+    shape.several_in_brackets = true;
+    findings
+}
+
 /// A text that was rendered for what it says.
 pub(super) fn sample(output: &str, written: AssistantTurn) -> Sample {
     Sample {

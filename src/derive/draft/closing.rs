@@ -642,9 +642,7 @@ mod tests {
             ("OBJECT", r"(?<=[}\]])\s*(?:\]\s*)?</calls>\s*"),
             (PYTHON, r"(?<=\))\s*(?:\]\s*)?</calls>\s*"),
         ] {
-            let mut findings = invented::with_calls(["<calls>", call, ", ", "</calls>"]);
-            let shape = findings.calls.as_mut().expect("there are calls");
-            shape.several_in_brackets = true;
+            let findings = invented::with_calls_in_brackets(call);
             let found = asked(&findings, &[], |drafter| {
                 let calls = drafter.calls.expect("there are calls");
                 drafter.unclear_close(calls, &own_close(calls), "</calls>")

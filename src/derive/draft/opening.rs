@@ -390,9 +390,7 @@ mod tests {
             ("OBJECT", r"(?:<calls>\s*(?:\[\s*)?|,\s*)(?="),
             (PYTHON, r"(?:<calls>\s*(?:\[\s*)?|(?<=\)),\s*)(?P<name>"),
         ] {
-            let mut findings = invented::with_calls(["<calls>", call, ", ", "</calls>"]);
-            let shape = findings.calls.as_mut().expect("there are calls");
-            shape.several_in_brackets = true;
+            let findings = invented::with_calls_in_brackets(call);
             let found = asked(&findings, &[], |drafter| {
                 drafter.open_patterns(drafter.calls.expect("there are calls"))
             });
