@@ -200,7 +200,7 @@ pub(crate) fn analyze<'t>(
     // Last, since it takes the most renderings.
     marked.turn.varied_headers =
         header_variants::find(&mut prober, &marked.turn.headers, &template.jinja, &names);
-    // What is rendered from here on is tried and shown, and has no brackets for private use in it.
+    // What is rendered from here on is tried and shown, and has no brackets in it that no text holds.
     let lexicon = prober.forget_markers();
     Ok(Analysis {
         prober,

@@ -197,7 +197,7 @@ pub(super) fn one_by_one(
         });
     Node::Repetition(Box::new(Repetition {
         item: Node::Argument(Box::new(Node::choice(ways.collect()))),
-        separator: Node::Sequence(Node::texts(&around.separator)),
+        separator: Node::Sequence(nodes(&around.separator)),
         at_least: 0,
         at_most: None,
     }))

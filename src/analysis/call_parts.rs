@@ -11,9 +11,9 @@ use crate::markers::{self, unlikely_in_prose};
 #[derive(Debug, Clone)]
 pub(crate) struct CallParts<'a> {
     /// What opens a turn's calls.
-    pub(crate) section_open: String,
+    pub(crate) section_open: Row,
     /// What closes them.
-    pub(crate) section_close: String,
+    pub(crate) section_close: Row,
     /// Whether several calls have the brackets of a list around them that one has not.
     pub(crate) several_in_brackets: bool,
     /// What stands between two calls.

@@ -1,6 +1,6 @@
 //! How calls are written: their tree, and the texts that it is made from.
 
-use crate::format::{Node, Repetition, SLOTS};
+use crate::format::{Node, Repetition, Row, SLOTS};
 
 use super::certainty::Certainty;
 use super::delimiters::Delimiters;
@@ -13,13 +13,25 @@ pub struct CallShape {
     /// How sure it is.
     pub certainty: Certainty,
     /// What opens a turn's calls.
-    pub section_open: String,
+    pub(crate) section_open: Row,
     /// What closes them.
-    pub section_close: String,
+    pub(crate) section_close: Row,
     /// Whether several calls have the brackets of a list around them that one has not.
     pub several_in_brackets: bool,
     /// The calls themselves, as a [`Format`](crate::format::Format) has them.
     pub node: Node,
+}
+
+impl CallShape {
+    /// What opens a turn's calls, with slots as words: `<calls NUMBER>` where the template counts them.
+    pub fn section_open(&self) -> String {
+        self.section_open.in_words()
+    }
+
+    /// What closes a turn's calls, with slots as words.
+    pub fn section_close(&self) -> String {
+        self.section_close.in_words()
+    }
 }
 
 /// The calls of a turn with this body: each between what opens and closes it, or all in one array.
@@ -36,7 +48,7 @@ pub(super) fn calls_of(around: &Delimiters, body: Node, several: bool) -> Node {
         }
         body => Node::Repetition(Box::new(Repetition {
             item: Node::Call(Box::new(within(body))),
-            separator: Node::Sequence(Node::texts(&around.separator)),
+            separator: Node::Sequence(nodes(&around.separator)),
             at_least: 1,
             at_most,
         })),
@@ -53,7 +65,7 @@ pub(super) fn array_of(call: Node) -> Node {
     }))
 }
 
-/// The texts, white space and slots of a text in which characters for private use stand for slots.
+/// The texts, white space and slots of a text in which characters that no text holds stand for slots.
 pub(super) fn nodes(text: &str) -> Vec<Node> {
     let mut row = Vec::new();
     for part in text.split_inclusive(is_slot) {
@@ -62,6 +74,11 @@ pub(super) fn nodes(text: &str) -> Vec<Node> {
         row.extend(slot.map(|(slot, _)| Node::Slot(*slot)));
     }
     row
+}
+
+/// The same, in which no two texts follow each other.
+pub(super) fn row_of(text: &str) -> Row {
+    Row::of(&nodes(text))
 }
 
 /// The text with slots in place of the numbers of calls, which count from nought or one.

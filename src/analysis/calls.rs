@@ -4,7 +4,7 @@ use crate::format::{Node, NodeReader, Slot};
 
 use super::call_body::LocatedBody;
 use super::call_renderings::CallRenderings;
-use super::call_shape::{CallShape, calls_of, nodes, numbered};
+use super::call_shape::{CallShape, calls_of, nodes, numbered, row_of};
 use super::delimiters::Delimiters;
 use super::reasoning::ReasoningShape;
 use super::turn_headers::TurnHeaders;
@@ -109,8 +109,8 @@ fn with_surroundings(
     }
     CallShape {
         certainty: renderings.certainty,
-        section_open: before[..section].to_owned() + space,
-        section_close: rest[..rest.len().saturating_sub(turn_end)].to_owned(),
+        section_open: row_of(&[&before[..section], space].concat()),
+        section_close: row_of(&rest[..rest.len().saturating_sub(turn_end)]),
         several_in_brackets,
         node,
     }

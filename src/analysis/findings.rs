@@ -89,8 +89,8 @@ impl Findings {
             }
         }
         let Some(shape) = &mut self.calls else { return };
-        visit(&mut shape.section_open);
-        visit(&mut shape.section_close);
+        shape.section_open.each_text(visit);
+        shape.section_close.each_text(visit);
         shape.node.visit_mut(&mut |node| match node {
             Node::Literal(text) | Node::Space(text) => visit(text),
             Node::Value(forms) => {

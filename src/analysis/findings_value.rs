@@ -76,8 +76,8 @@ pub(super) fn reasoning_value(shape: &ReasoningShape) -> Value {
 pub(super) fn calls_value(shape: &CallShape) -> Value {
     let mut value = object! {
         "certainty": shape.certainty.key(),
-        "section_open": &shape.section_open,
-        "section_close": &shape.section_close,
+        "section_open": shape.section_open(),
+        "section_close": shape.section_close(),
         "calls": shape.node.to_value(),
     };
     if shape.several_in_brackets {

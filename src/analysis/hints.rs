@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use crate::format::{Dialect, Entry, Node, Slot};
+use crate::format::{Dialect, Entry, Node, Row, Slot};
 use crate::value::Value;
 
 use super::call_shape::{CallShape, array_of, calls_of};
@@ -209,8 +209,8 @@ fn shape(open: &str, close: &str, example: &str) -> CallShape {
     };
     CallShape {
         certainty: Certainty::Guessed,
-        section_open: String::new(),
-        section_close: String::new(),
+        section_open: Row::default(),
+        section_close: Row::default(),
         several_in_brackets: false,
         node: calls_of(&around, body, true),
     }

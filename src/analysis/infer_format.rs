@@ -12,7 +12,7 @@ use super::analyze::{Analysis, analyze};
 use super::assistant_turn::AssistantTurn;
 use super::call_parts::CallParts;
 use super::call_probe::CallWords;
-use super::call_shape::CallShape;
+use super::call_shape::{CallShape, nodes};
 use super::evidence::{self, Evidence};
 use super::findings::Findings;
 use super::reasoning::ReasoningShape;
@@ -323,9 +323,9 @@ impl FormatInference<'_, '_> {
             |ways: &[Way], node: &Node| ways.iter().any(|way| way.node.parts().contains(node));
         let reasoning = Node::Slot(Slot::Reasoning);
         let shape = self.findings.calls.as_ref();
-        let (open, close) = shape.map_or(("", ""), |shape| {
-            (shape.section_open.as_str(), shape.section_close.as_str())
-        });
+        let around = shape.map(|shape| [&shape.section_open, &shape.section_close]);
+        let around = around.map(|section| section.map(|row| nodes(row)));
+        let [open, close] = around.unwrap_or_default();
         if self.calls.is_some() && !holds(&self.ways, &Node::Calls) {
             for way in self.ways.clone() {
                 let content = Node::Slot(Slot::Content);
@@ -334,8 +334,7 @@ impl FormatInference<'_, '_> {
                     continue;
                 };
                 let (before, after) = (&nodes[..at], &nodes[at + 1..]);
-                let (open, close) = (Node::texts(open), Node::texts(close));
-                let calls = [open, vec![Node::Calls], close].concat();
+                let calls = [&open[..], &[Node::Calls], &close].concat();
                 let gap = Node::Space("\n".to_owned());
                 // Nobody has seen a turn with such calls: it may say something before them, or nothing.
                 let alone = [before, &calls, after].concat();

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::format::{Dialect, Node, Row, Slot, shown};
+use crate::format::{Dialect, Node, Row, shown};
 use crate::value::{Value, object};
 
 use super::call_parts::{CallKeys, CallParts};
@@ -223,18 +223,21 @@ fn of_calls(calls: &CallParts<'_>) -> Vec<String> {
         Node::Array(_) => "[…]",
         _ => "ARGUMENTS",
     };
-    let (open, close) = (in_words(&calls.open), in_words(&calls.close));
+    let (open, close) = (calls.open.in_words(), calls.close.in_words());
     let mut all = vec![
         of_body(calls),
         format!("a call is {}", shown(&format!("{open}{body}{close}"))),
     ];
-    all.extend(of_section(&calls.section_open, &calls.section_close));
+    all.extend(of_section(
+        &calls.section_open.in_words(),
+        &calls.section_close.in_words(),
+    ));
     all.push(match (calls.several, calls.separator.is_empty()) {
         (false, _) => "one call a turn".to_owned(),
         (true, true) => "several calls a turn".to_owned(),
         (true, false) => format!(
             "several calls a turn, with {} between them{}",
-            shown(&calls.separator),
+            shown(&calls.separator.in_words()),
             match calls.several_in_brackets {
                 true => ", and a list's brackets around them",
                 false => "",
@@ -256,7 +259,7 @@ fn of_body(calls: &CallParts<'_>) -> String {
         }
         (None, Some(arguments)) if arguments.in_python => "written as calls in Python".to_owned(),
         (None, Some(arguments)) => {
-            let first = |rows: &[Row]| rows.first().map(in_words).unwrap_or_default();
+            let first = |rows: &[Row]| rows.first().map(Row::in_words).unwrap_or_default();
             let (open, close) = (first(&arguments.opens), first(&arguments.closes));
             let between: Vec<&str> = arguments.between.iter().map(|text| &**text).collect();
             let between = between.join("|");
@@ -274,7 +277,7 @@ fn of_body(calls: &CallParts<'_>) -> String {
                 format!(", {which} as {value}")
             });
             let opens = arguments.opens.iter().skip(1);
-            let opens: Vec<String> = opens.map(|open| shown(&in_words(open))).collect();
+            let opens: Vec<String> = opens.map(|open| shown(&open.in_words())).collect();
             let by_type = match opens.is_empty() {
                 true => String::new(),
                 false => format!(", of other types behind {}", opens.join(", ")),
@@ -302,16 +305,6 @@ fn of_section(open: &str, close: &str) -> Option<String> {
             shown(close)
         )),
     }
-}
-
-/// Slots as words in a text.
-fn in_words(row: &Row) -> String {
-    let words = row.nodes().iter().map(|node| match node {
-        Node::Literal(text) => text.clone(),
-        Node::Slot(Slot::Index) => "NUMBER".to_owned(),
-        node => node.to_string(),
-    });
-    words.collect()
 }
 
 fn of_dialect(dialect: &Dialect) -> String {

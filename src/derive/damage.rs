@@ -136,8 +136,8 @@ impl<'a> Mutator<'a, '_> {
             texts.extend(shape.close.clone());
         }
         if let Some(calls) = self.calls {
-            texts.push(calls.section_open.clone());
-            texts.push(calls.section_close.clone());
+            texts.push(calls.section_open.to_string());
+            texts.push(calls.section_close.to_string());
             if calls.open.nodes().len() == 1 {
                 texts.extend([calls.first_text(), &calls.close].map(str::to_owned));
             }
@@ -569,7 +569,7 @@ impl<'a> Mutator<'a, '_> {
     /// Where the calls begin in a text, if a marker shows it.
     fn calls_start(&self, output: &str) -> Option<usize> {
         let calls = self.calls?;
-        let openers = [calls.section_open.as_str(), calls.first_text()].into_iter();
+        let openers = [&*calls.section_open, calls.first_text()].into_iter();
         // A brace or a bracket may stand anywhere before the calls, so no place can be told by it.
         let openers = openers.filter(|head| markers::markers(head).next().is_some());
         openers.filter_map(|head| output.find(head.trim())).min()

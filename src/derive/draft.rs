@@ -80,8 +80,8 @@ fn with_drafter<T>(
     }
     if let (Some(calls), Some((list, [open, close]))) = (&mut calls, &list) {
         *calls = CallParts {
-            section_open: String::new(),
-            section_close: String::new(),
+            section_open: Row::default(),
+            section_close: Row::default(),
             several_in_brackets: false,
             separator: Row::default(),
             open: open.as_str().into(),
@@ -218,7 +218,7 @@ fn stand_as_rendered(calls: &mut CallParts<'_>, around: &Surroundings) {
         calls.open = calls.open.behind(1);
     }
     if !around.behind_calls.is_empty() {
-        calls.section_close = around.behind_calls.clone();
+        calls.section_close = around.behind_calls.as_str().into();
     }
 }
 
@@ -253,8 +253,11 @@ fn split_objects(calls: &mut CallParts<'_>) {
     }
     if calls.is_array() {
         // What stands around the array stands around all calls.
-        calls.section_open = [&calls.section_open, &*calls.open, "["].concat();
-        calls.section_close = ["]", &calls.close, &calls.section_close].concat();
+        let [open, close] = ["[", "]"].map(|bracket| [Node::Literal(bracket.to_owned())]);
+        let opens = [calls.section_open.nodes(), calls.open.nodes(), &open];
+        let closes = [&close, calls.close.nodes(), calls.section_close.nodes()];
+        calls.section_open = Row::of(opens.into_iter().flatten());
+        calls.section_close = Row::of(closes.into_iter().flatten());
         calls.separator = " , ".into();
         (calls.open, calls.close) = (Row::default(), Row::default());
     }
@@ -356,7 +359,7 @@ mod tests {
             let mut calls = findings.call_parts().expect("there are calls");
             split_objects(&mut calls);
             let found = [
-                calls.section_open.as_str(),
+                &*calls.section_open,
                 &calls.open,
                 &calls.close,
                 &calls.section_close,

@@ -44,8 +44,8 @@ pub(super) fn findings(
     if !call.is_empty() {
         findings.calls = Some(CallShape {
             certainty: Certainty::Seen,
-            section_open: section_open.to_owned(),
-            section_close: section_close.to_owned(),
+            section_open: section_open.into(),
+            section_close: section_close.into(),
             several_in_brackets: false,
             node: Node::calls(call, separator),
         });

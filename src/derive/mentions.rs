@@ -284,8 +284,9 @@ fn in_value(findings: &Findings, samples: &[Sample], marker: &str) -> Option<Men
         .chain(ends)
         .map(str::trim);
     let closes = closes || around.any(|text| text.contains(marker) && !is_told(text));
-    // JSON escapes these signs, so the marker would not stand there as it is.
-    let is_escaped = is_json && marker.contains(['"', '\\', '\'']);
+    // JSON escapes these signs, so the marker would not stand there as it is; a line break is escaped below.
+    let is_escaped = |c: char| "\"\\'".contains(c) || c.is_control() && c != '\n';
+    let is_escaped = is_json && marker.contains(is_escaped);
     if closes || is_escaped {
         return None;
     }
@@ -600,6 +601,7 @@ mod tests {
             (json, TIDE, "<end>", Some(r"First line\n<end>\nlast line")),
             // It would be escaped.
             (json, TIDE, r#"<t="a">"#, None),
+            (json, TIDE, "\u{2}end\u{3}", None),
             (
                 tagged,
                 "<arg=harbour>Brest</arg>",

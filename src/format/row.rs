@@ -8,7 +8,7 @@ use crate::markers::{ID_SLOT, INDEX_SLOT, KEY_SLOT, NAME_SLOT};
 /// Texts and slots in a row. No two texts follow each other.
 ///
 /// [Markers](crate::markers) may have slots in them, as `</NAME>` has. Who asks for these goes by the row as a text, in which
-/// a character for private use stands for each slot; no text becomes a row by such characters.
+/// a character that no text holds stands for each slot; no text becomes a row by such characters.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Row {
     nodes: Vec<Node>,
@@ -61,6 +61,26 @@ impl Row {
 
     pub(crate) fn has_slots(&self) -> bool {
         self.nodes.iter().any(|node| !node.is_text())
+    }
+
+    /// Slots as words in a text.
+    pub(crate) fn in_words(&self) -> String {
+        let words = self.nodes.iter().map(|node| match node {
+            Node::Literal(text) => text.clone(),
+            Node::Slot(Slot::Index) => "NUMBER".to_owned(),
+            node => node.to_string(),
+        });
+        words.collect()
+    }
+
+    /// Goes through all texts, which may change.
+    pub(crate) fn each_text(&mut self, visit: &mut dyn FnMut(&mut String)) {
+        for node in &mut self.nodes {
+            if let Node::Literal(text) = node {
+                visit(text);
+            }
+        }
+        *self = Row::of(&self.nodes);
     }
 
     /// The texts before, between and behind slots.
@@ -170,6 +190,14 @@ mod tests {
             row("<a>NAME<b>ID").texts().collect::<Vec<_>>(),
             ["<a>", "<b>"]
         );
+    }
+
+    #[test]
+    fn slots_are_words_and_texts_may_change() {
+        let mut found = row("<call>NAME:INDEX");
+        assert_eq!(found.in_words(), "<call>NAME:NUMBER");
+        found.each_text(&mut |text| *text = text.replace("call", "do").replace(':', ""));
+        assert_eq!(found, row("<do>NAMEINDEX"));
     }
 
     #[test]

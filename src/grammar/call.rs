@@ -258,7 +258,7 @@ pub(super) fn begins_with_marker(text: &str) -> bool {
     markers::first_piece(text).is_some_and(markers::is_marker)
 }
 
-/// Texts and white space, in which nothing varies.
+/// Texts and white space, in which nothing but the number of a call varies.
 fn texts(node: &Node) -> Expr {
     match node {
         Node::Literal(text) => text.as_str().into(),
@@ -271,8 +271,14 @@ fn texts(node: &Node) -> Expr {
                 node => texts(node),
             }
         })),
+        Node::Slot(Slot::Index) => number(),
         _ => Expr::Empty,
     }
+}
+
+/// A number by which calls are counted.
+fn number() -> Expr {
+    class(CharClass::ranges([('0', '9')])).repeat(1, Some(4))
 }
 
 /// Writes the call of one tool.
@@ -338,7 +344,7 @@ impl Call<'_> {
             Node::Space(_) => Expr::Space,
             Node::Slot(Slot::Name) => Expr::literal(&self.tool.name).tagged(Tag::ToolName),
             Node::Slot(Slot::Id) => id(follow).tagged(Tag::ToolId),
-            Node::Slot(Slot::Index) => class(CharClass::ranges([('0', '9')])).repeat(1, Some(4)),
+            Node::Slot(Slot::Index) => number(),
             Node::Arguments(dialect) => self.arguments(dialect).tagged(Tag::ToolArgs),
             Node::Slot(_) | Node::Value(_) | Node::Calls => Expr::Empty,
             Node::Sequence(nodes) => {

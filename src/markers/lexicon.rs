@@ -4,14 +4,16 @@
 //! ends: `<|open|>` stands before everything. What makes a marker is the piece together with the word
 //! behind it, up to the piece that ends it. And where the same sign stands before every tag, as in
 //! `::<call>…::</call>`, the sign and the tag are one marker. So is a word between two signs, as in
-//! `#CALL#`, where the sign stands around words and nowhere else, and a line of words behind a sign, as `## Call`.
+//! `#CALL#`, where the signs stand around words and nowhere else, and a line of words behind a sign, as `## Call`.
 //!
 //! [`Lexicon::mark`] puts such a marker in brackets that nobody writes, so that all that cuts texts
 //! into [pieces] takes it for one. [`unmarked`] takes the brackets out again.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{UNIT_CLOSE, UNIT_OPEN, first_piece, is_marker, is_slot, pieces, says_end};
+use super::{
+    UNIT_CLOSE, UNIT_OPEN, first_piece, is_marker, is_slot, is_symbol, is_untyped, pieces, says_end,
+};
 
 /// A marker of several parts is not longer than this many bytes.
 const LONGEST: usize = 96;
@@ -29,8 +31,8 @@ pub(crate) struct Lexicon {
     before_words: BTreeSet<String>,
     /// The signs that stand before every tag.
     before_tags: Vec<String>,
-    /// The single signs that stand around words only, as in `#CALL#` and `(call)`: the one before the word.
-    around_words: BTreeSet<char>,
+    /// The single signs that stand around words only, as in `#CALL#` and `(call)`: the one before the word, and the one behind it.
+    around_words: BTreeMap<char, char>,
     /// The signs with which lines of words begin, as `##` in `## Call`, and which stand nowhere else.
     before_lines: BTreeSet<String>,
 }
@@ -85,10 +87,10 @@ impl Lexicon {
             let tag = first_piece(&text[lead.len()..])?;
             return is_marker(tag).then_some(lead.len() + tag.len());
         }
-        if let Some((sign, word)) = word_between_signs(text)
-            && self.around_words.contains(&sign)
+        if let Some(between) = word_between_signs(text)
+            && self.around_words.get(&between.open) == Some(&between.close)
         {
-            return Some(word.len() + 2 * sign.len_utf8());
+            return Some(between.length());
         }
         let first = first_piece(text)?;
         if !self.before_words.contains(first) {
@@ -218,32 +220,36 @@ fn ends_value(signs: &[&str]) -> bool {
 }
 
 /// The signs that stand alone around words, and nowhere else, and not around one word only.
-fn around_words<'t>(texts: impl Iterator<Item = &'t str>, stem: &str) -> BTreeSet<char> {
-    let mut words: BTreeMap<char, Option<BTreeSet<&str>>> = BTreeMap::new();
+fn around_words<'t>(texts: impl Iterator<Item = &'t str>, stem: &str) -> BTreeMap<char, char> {
+    let mut around: BTreeMap<(char, char), BTreeSet<&str>> = BTreeMap::new();
+    let mut strays: BTreeSet<char> = BTreeSet::new();
     for text in texts.filter(|text| text.contains(can_stand_around)) {
         let mut rest = text;
         while let Some(piece) = first_piece(rest) {
             let mut length = piece.len();
-            let sign = piece.chars().next().filter(|sign| can_stand_around(*sign));
-            if piece == ")" {
-                words.insert('(', None);
-            }
+            let between = word_between_signs(rest).filter(|found| !found.word.contains(stem));
             // A marker by itself says nothing of the sign alone.
-            if let Some(sign) = sign.filter(|_| !is_named_run(piece)) {
-                let known = words.entry(sign).or_insert_with(|| Some(BTreeSet::new()));
-                match (word_between_signs(rest), known.as_mut()) {
-                    (Some((_, word)), Some(known)) if !word.contains(stem) => {
-                        known.insert(word);
-                        length = word.len() + 2 * sign.len_utf8();
-                    }
-                    _ => *known = None,
-                }
+            if is_named_run(piece) {
+            } else if let Some(found) = between {
+                length = found.length();
+                let words = around.entry((found.open, found.close)).or_default();
+                words.insert(found.word);
+            } else {
+                strays.extend(piece.chars().next());
             }
             rest = &rest[length..];
         }
     }
-    words.retain(|_, words| words.as_ref().is_some_and(|words| words.len() >= MIN_WORDS));
-    words.into_keys().collect()
+    let pairs: Vec<(char, char)> = around.keys().copied().collect();
+    let stands_elsewhere = |pair: (char, char)| {
+        let mut others = pairs.iter().filter(|other| **other != pair);
+        let is_of = |sign: char| pair.0 == sign || pair.1 == sign;
+        strays.contains(&pair.0)
+            || strays.contains(&pair.1)
+            || others.any(|other| is_of(other.0) || is_of(other.1))
+    };
+    around.retain(|pair, words| words.len() >= MIN_WORDS && !stands_elsewhere(*pair));
+    around.into_keys().collect()
 }
 
 /// The signs that stand at the beginning of lines, before words and nowhere else, and not before one line only.
@@ -292,22 +298,45 @@ fn is_line_sign(piece: &str) -> bool {
     is_sign && (is_run || piece == "#")
 }
 
-/// The sign with which a text begins, and the word between it and the next of its kind.
-fn word_between_signs(text: &str) -> Option<(char, &str)> {
-    let sign = text.chars().next().filter(|sign| can_stand_around(*sign))?;
-    let rest = &text[sign.len_utf8()..];
-    let belongs = |c: char| c.is_alphanumeric() || "_-/".contains(c);
+/// A word between two signs.
+struct BetweenSigns<'t> {
+    open: char,
+    word: &'t str,
+    close: char,
+}
+
+impl BetweenSigns<'_> {
+    fn length(&self) -> usize {
+        self.open.len_utf8() + self.word.len() + self.close.len_utf8()
+    }
+}
+
+/// The word between the sign with which a text begins and the next of its kind, or the one that closes it.
+fn word_between_signs(text: &str) -> Option<BetweenSigns<'_>> {
+    let open = text.chars().next().filter(|sign| can_stand_around(*sign))?;
+    let rest = &text[open.len_utf8()..];
+    let belongs = |c: char| c.is_alphanumeric() || "_-/:.".contains(c);
     let end = rest.find(|c| !belongs(c)).filter(|end| *end <= LONGEST)?;
     let (word, behind) = rest.split_at(end);
     let is_word = word.contains(char::is_alphabetic);
+    let close = behind.chars().next().filter(|close| closes(open, *close))?;
     // Of two signs, the second is a marker's own if a word follows. Of more, all but the first are if they stand around a
     // word themselves, as in `#END###DONE##`.
-    let next = behind.strip_prefix(if sign == '(' { ')' } else { sign })?;
+    let next = &behind[close.len_utf8()..];
     let is_single = next
-        .strip_prefix(sign)
+        .strip_prefix(open)
         .is_none_or(|word| word.starts_with(belongs))
         || first_piece(next).is_some_and(is_named_run);
-    (is_word && is_single).then_some((sign, word))
+    (is_word && is_single).then_some(BetweenSigns { open, word, close })
+}
+
+/// Whether one sign may close what another opens around words. Two of them that differ are such as nobody writes around words.
+fn closes(open: char, close: char) -> bool {
+    let is_rare = |sign: char| is_symbol(sign) || is_untyped(sign);
+    match open {
+        '(' => close == ')',
+        _ => open == close || is_rare(open) && is_rare(close),
+    }
 }
 
 /// Whether a piece is a marker whose name stands between two runs of a sign, as in `@@NAME@@`.
@@ -461,7 +490,16 @@ mod tests {
         let texts = ["(call) zq1\n(args): {\"zq2\": 5}(/call)<end>"];
         let expected = "{(call)} zq1\n{(args)}: {\"zq2\": 5}{(/call)}<end>";
         assert_eq!(marked(&texts, texts[0]), expected);
+        // The two may differ where nobody writes them around words.
+        let texts = [
+            "\u{e000}f:call\u{e001} zq1 \u{e000}args\u{e001}{\"zq2\": 5}\u{e000}/f:call\u{e001}◆over◇◆end◇",
+        ];
+        let expected = "{\u{e000}f:call\u{e001}} zq1 {\u{e000}args\u{e001}}{\"zq2\": 5}{\u{e000}/f:call\u{e001}}{◆over◇}{◆end◇}";
+        assert_eq!(marked(&texts, texts[0]), expected);
         let elsewhere = [
+            "◆call◇zq1◆args◇ 5 ◇ 3",
+            "◆call◇zq1◆args◇zq2◇over◆zq3◇end◆",
+            "\u{1c}A\u{1d}Tzq1\u{1c}U\u{1d}Czq2\u{1d}Fzq3",
             "(call) zq1 (args) f(zq2)",
             "(call) zq1 (args) f()",
             "(call) zq1 (args) a) b",

@@ -6,23 +6,24 @@ use std::collections::HashSet;
 use std::hash::Hash;
 
 /// Brackets beyond ASCII, each before the one that closes it.
-const BRACKETS: &str = "«»‹›◁▷◀▶〈〉〈〉《》「」『』【】〔〕〖〗〘〙〚〛⟦⟧⟨⟩⟪⟫⟬⟭⟮⟯❨❩❪❫❬❭❮❯❰❱❲❳❴❵⦃⦄⦅⦆⦇⦈⦉⦊⦋⦌⦑⦒⧼⧽⌈⌉⌊⌋⁅⁆＜＞［］（）｛｝\u{E010}\u{E011}";
+const BRACKETS: &str = "«»‹›◁▷◀▶〈〉〈〉《》「」『』【】〔〕〖〗〘〙〚〛⟦⟧⟨⟩⟪⟫⟬⟭⟮⟯❨❩❪❫❬❭❮❯❰❱❲❳❴❵⦃⦄⦅⦆⦇⦈⦉⦊⦋⦌⦑⦒⧼⧽⌈⌉⌊⌋⁅⁆＜＞［］（）｛｝\u{FDEB}\u{FDEC}";
 
 /// A marker is not longer than this many bytes.
 const LONGEST: usize = 96;
 
-/// Stands in a text where a slot has been taken out. These are for private use: a template that
-/// writes one itself is misread, and no more.
-pub(crate) const NAME_SLOT: char = '\u{E000}';
-pub(crate) const ID_SLOT: char = '\u{E001}';
-pub(crate) const INDEX_SLOT: char = '\u{E002}';
-pub(crate) const KEY_SLOT: char = '\u{E003}';
+// Characters that Unicode keeps free for a program's own use, and that no text holds: templates have markers of characters for
+// private use. A template that writes one of these all the same is misread, and no more.
+/// Stands in a text where a slot has been taken out: the name of a call.
+pub(crate) const NAME_SLOT: char = '\u{FDE6}';
+pub(crate) const ID_SLOT: char = '\u{FDE7}';
+pub(crate) const INDEX_SLOT: char = '\u{FDE8}';
+pub(crate) const KEY_SLOT: char = '\u{FDE9}';
 /// What a variable of the template shows.
-pub(crate) const VARIABLE_SLOT: char = '\u{E004}';
+pub(crate) const VARIABLE_SLOT: char = '\u{FDEA}';
 
 /// Stand around a marker that consists of several parts, as [`lexicon`] finds them.
-pub(crate) const UNIT_OPEN: char = '\u{E010}';
-pub(crate) const UNIT_CLOSE: char = '\u{E011}';
+pub(crate) const UNIT_OPEN: char = '\u{FDEB}';
+pub(crate) const UNIT_CLOSE: char = '\u{FDEC}';
 
 /// The bracket that closes what this one opens.
 pub(crate) fn closing_bracket(open: char) -> Option<char> {
@@ -227,9 +228,7 @@ pub(crate) fn are_markers(text: &str) -> bool {
 
 /// Whether a text has something in it that can be distinguished from a model's prose and from JSON.
 pub(crate) fn unlikely_in_prose(text: &str) -> bool {
-    // Nobody types a control character.
-    let is_control = |c: char| c.is_ascii_control() && !c.is_whitespace();
-    if text.contains(is_control) || pieces(text).any(is_marker) {
+    if text.contains(is_untyped) || pieces(text).any(is_marker) {
         return true;
     }
     // Where JSON begins there is nothing distinctive any more, and some fences are everywhere.
@@ -242,6 +241,12 @@ pub(crate) fn unlikely_in_prose(text: &str) -> bool {
     let common = |c: char| "{}[]()\"',:;".contains(c) || MARKDOWN.contains(c);
     let signs = |c: &char| !c.is_alphanumeric() && !c.is_whitespace() && !common(*c);
     letters >= 4 || text.chars().filter(signs).count() >= 3
+}
+
+/// Whether nobody types a character: it controls something, or is for private use.
+pub(crate) fn is_untyped(c: char) -> bool {
+    let is_private = matches!(c, '\u{e000}'..='\u{f8ff}' | '\u{f0000}'..);
+    is_private || c.is_ascii_control() && !c.is_whitespace()
 }
 
 /// Whether a text begins with a sign with which no word, no number, no value of JSON and no line of Markdown begins.

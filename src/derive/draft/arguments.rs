@@ -92,7 +92,7 @@ impl Drafter<'_> {
         let ends = self.turn_ends();
         let calls = self
             .calls
-            .map(|calls| [&*calls.close, calls.section_close.as_str()]);
+            .map(|calls| [&*calls.close, &*calls.section_close]);
         let texts = tagged.opens.iter().map(|open| &**open);
         let texts = texts.chain(calls.into_iter().flatten());
         first_signs(texts.chain(ends.iter().map(String::as_str)))
@@ -345,7 +345,7 @@ fn values_in_quotes(tagged: &SingleArguments<'_>, (open, close): (&str, &str)) -
 
 /// What stands behind the last argument of a call.
 fn behind_arguments<'a>(calls: &'a CallParts<'_>) -> &'a str {
-    let mut texts = [&calls.close, calls.section_close.as_str(), &calls.separator].into_iter();
+    let mut texts = [&calls.close, &*calls.section_close, &calls.separator].into_iter();
     texts.find(|text| !text.is_empty()).unwrap_or_default()
 }
 

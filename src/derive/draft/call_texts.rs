@@ -5,7 +5,7 @@ use crate::derive::pattern::{
     NOTHING, Pattern, SPACE, any_of, char_between, exact, ignoring_space, none_of, one_of,
 };
 use crate::format::Slot;
-use crate::markers::{self, dedup, reads_like_prose, unlikely_in_prose};
+use crate::markers::{self, dedup, is_untyped, reads_like_prose, unlikely_in_prose};
 
 /// What stands before a marker that is only mentioned.
 // As in `the <call> tag`, `"<call>"` and `(<call>)`.
@@ -98,9 +98,8 @@ pub(super) fn json_list_start() -> Pattern {
 /// The expression for how it begins, if nothing but words, and perhaps a name, opens a call.
 pub(super) fn json_behind_words(calls: &CallParts<'_>) -> Option<Pattern> {
     let texts = || calls.open.texts();
-    let is_control = |c: char| c.is_ascii_control() && !c.is_whitespace();
     let is_words =
-        |text: &str| markers::markers(text).next().is_none() && !text.contains(is_control);
+        |text: &str| markers::markers(text).next().is_none() && !text.contains(is_untyped);
     let mut letters = texts().flat_map(str::chars).filter(|c| c.is_alphabetic());
     let is_said = letters.next().is_some() && texts().all(is_words);
     match calls.is_array() {

@@ -172,11 +172,7 @@ impl Drafter<'_> {
         let mut before = vec![spoken()];
         if let Some(calls) = self.calls {
             let between = [&*calls.close, &calls.separator].concat();
-            let texts = [
-                calls.section_open.as_str(),
-                split_last_marker(calls).0,
-                &between,
-            ];
+            let texts = [&*calls.section_open, split_last_marker(calls).0, &between];
             for text in texts.into_iter().filter(|text| unlikely_in_prose(text)) {
                 before.extend([exact(text.trim_start()), exact(text.trim())]);
             }

@@ -232,7 +232,7 @@ impl Drafter<'_> {
                 let ends = self.turn_ends();
                 let mut after = vec![arguments.open(), markers::split_close(close).0];
                 if close.trim().is_empty() {
-                    let next = [calls.first_text(), calls.section_close.as_str()];
+                    let next = [calls.first_text(), &*calls.section_close];
                     let next = next.into_iter().chain(ends.iter().map(String::as_str));
                     // Names have letters, whatever words may follow.
                     after.extend(
@@ -265,8 +265,8 @@ impl Drafter<'_> {
         let is_anchored = !calls.separator.trim().is_empty() && !opens_unambiguously(calls);
         match is_anchored {
             // A marker before the calls may begin as what opens them does.
-            true => vec![calls.section_open.as_str()],
-            false => vec![calls.section_open.as_str(), &calls.separator],
+            true => vec![&*calls.section_open],
+            false => vec![&*calls.section_open, &calls.separator],
         }
     }
 
