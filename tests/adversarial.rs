@@ -62,8 +62,8 @@ const ODD: &[&str] = &[
     "{% for m in messages %}<|{{ m.role }}|>{{ m.content }}{% if m.tool_calls %}{% for c in m.tool_calls %}<call>\
      {{ c.function | tojson }}</call>{% endfor %}{% for i in range(250) %}</m{{ i }}>{% endfor %}{% endif %}<|end|>\
      {% endfor %}",
-    "{% for m in messages %}{{ m.role }}\u{e000}\u{e001}{{ m.content }}\u{e003}{% for c in m.tool_calls or [] %}\
-     \u{e002}{{ c.function.name }}\u{e000}{{ c.function.arguments | tojson }}{% endfor %}{% endfor %}",
+    "{% for m in messages %}\u{fdeb}{{ m.role }}\u{fde6}\u{fde7}{{ m.content }}\u{fdec}\u{fde9}{% for c in m.tool_calls or [] %}\
+     \u{fde8}{{ c.function.name }}\u{fde6}{{ c.function.arguments | tojson }}{% endfor %}{% endfor %}",
 ];
 
 #[test]
@@ -105,6 +105,7 @@ const PUT_IN: &[&str] = &[
     "}",
     "<think>",
     "</think>",
+    "\u{fde6}",
     "\u{e000}",
     "tool_calls",
     "| tojson",
