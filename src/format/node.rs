@@ -374,7 +374,7 @@ impl Node {
         Node::sequence(nodes)
     }
 
-    /// Calls of such a row.
+    /// Calls of such a row, with another between two of them.
     pub(crate) fn calls(call: &str, separator: &str) -> Node {
         match Node::row(call) {
             list @ Node::Array(_) => list,
@@ -385,7 +385,7 @@ impl Node {
     fn repetition(item: Node, separator: &str) -> Node {
         Node::Repetition(Box::new(Repetition {
             item,
-            separator: Node::Sequence(Node::texts(separator)),
+            separator: Node::Sequence(Node::row(separator).parts().to_vec()),
             at_least: 1,
             at_most: None,
         }))

@@ -179,7 +179,9 @@ impl Drafter<'_> {
         let token = token_before_call().when(is_json && section.is_empty());
         let head = token + self.slots_pattern(open, true) + self.not_another_marker(calls, open);
         let own = head.clone() + follows(None);
-        let bracket = bracket_of_several(calls, "[");
+        // Before several calls, the first may have a bracket or a number as well: `(1) read{}` and `(2) knock{}` for `read{}`.
+        let counted = between_calls(calls).trim_start().or_nothing();
+        let of_several = bracket_of_several(calls, "[") + counted.when(calls.separator.has_slots());
         let start = match section {
             // Code in an answer, at which a fence stands, is no call.
             _ if self.begins_anywhere(calls) && begins_with_json(calls) => {
@@ -189,9 +191,9 @@ impl Drafter<'_> {
             "" => self.turn_start(None),
             // What was said before a line of words ends with the white space before it.
             _ if is_line_of_words(&calls.section_open) => {
-                SPACE + ignoring_space(section) + SPACE + bracket
+                SPACE + ignoring_space(section) + SPACE + of_several
             }
-            _ => place.clone() + ignoring_space(section) + SPACE + bracket,
+            _ => place.clone() + ignoring_space(section) + SPACE + of_several,
         };
         // Where a turn has one call, or all of them in one list, no other follows it.
         if !calls.several || calls.is_array() {
@@ -368,6 +370,15 @@ mod tests {
                 ["CALLS:\n", "OBJECT", "\n", "\nEND_OF_CALLS"],
                 &[],
                 vec![r#"(?:CALLS:\s*|\s+)(?=HEAD)(?<=CALLS:.*?)"#.replace("HEAD", HEAD)],
+            ),
+            // Several calls are numbered, and one alone is not.
+            (
+                ["<calls>", "NAMEARGUMENTS", "\n(INDEX) ", ""],
+                &[],
+                vec![
+                    r"(?:<calls>\s*(?:\([^\s<>]*?\)\s*)?|\s*\([^\s<>]*?\)\s*)".to_owned()
+                        + r#"(?P<name>[^\s{<"'()\]},`>]+)(?=\{)(?<=<calls>.*?)"#,
+                ],
             ),
             // Calls follow each other in one list, which is opened once.
             (
