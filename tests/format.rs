@@ -321,6 +321,25 @@ fn tools_behind_the_question_are_no_part_of_the_turn() {
 }
 
 #[test]
+fn tools_behind_a_message_are_no_part_of_the_turn_whatever_stands_around_markers() {
+    for (open, close) in [("<|", "|>"), ("◆", "◇"), ("#", "#")] {
+        let marker = |word: &str| format!("{open}{word}{close}");
+        let [start, bot, call, called, tools, end] =
+            ["{{ m.role }}", "assistant", "do", "/do", "tools", "end"].map(marker);
+        let template = format!(
+            "{{% for m in messages %}}{start}{{{{ m.content or '' }}}}{{% for c in m.tool_calls or [] %}}{call}\
+             {{{{ c.function.name }}}}: {{{{ c.function.arguments | tojson }}}}{called}{{% endfor %}}\
+             {{% if loop.first and tools %}}{tools}{{{{ tools | tojson }}}}{{% endif %}}{end}{{% endfor %}}\
+             {{% if add_generation_prompt %}}{bot}{{% endif %}}"
+        );
+        let template = ChatTemplate::from_jinja(template);
+        let format = Format::of(&template, &RenderInput::default()).expect("it has a format");
+        let turns: Vec<String> = format.ways.iter().map(|way| way.node.to_string()).collect();
+        assert_eq!(turns, ["CONTENT", "CALLS", "CONTENT CALLS"], "{open}");
+    }
+}
+
+#[test]
 fn a_text_that_is_written_as_a_string_of_json_is_known_as_escaped() {
     let of = |thought: &str| {
         let template = ChatTemplate::from_jinja(format!(

@@ -12,7 +12,7 @@ use super::analyze::{Analysis, analyze};
 use super::assistant_turn::AssistantTurn;
 use super::call_parts::CallParts;
 use super::call_probe::CallWords;
-use super::call_shape::{CallShape, nodes};
+use super::call_shape::CallShape;
 use super::evidence::{self, Evidence};
 use super::findings::Findings;
 use super::reasoning::ReasoningShape;
@@ -161,8 +161,9 @@ impl FormatInference<'_, '_> {
                 let other = words.call(1, &[(1, words.string(1))]);
                 let two = AssistantTurn::calls([one, other]);
                 let two = [two.clone().with_content(&self.word), two];
-                // In brackets they are another row than one call is, behind a thought as well.
-                if parts.several_in_brackets {
+                // In brackets, or counted, they are another row than one call is, behind a thought as well.
+                let around = [&parts.section_open, &parts.section_close, &parts.separator];
+                if parts.several_in_brackets || around.iter().any(|row| row.has_slots()) {
                     turns.extend(
                         two.iter()
                             .map(|turn| turn.clone().with_reasoning(&self.thought)),
@@ -323,8 +324,7 @@ impl FormatInference<'_, '_> {
             |ways: &[Way], node: &Node| ways.iter().any(|way| way.node.parts().contains(node));
         let reasoning = Node::Slot(Slot::Reasoning);
         let shape = self.findings.calls.as_ref();
-        let around = shape.map(|shape| [&shape.section_open, &shape.section_close]);
-        let around = around.map(|section| section.map(|row| nodes(row)));
+        let around = shape.map(|shape| [&shape.section_open, &shape.section_close].map(Row::split));
         let [open, close] = around.unwrap_or_default();
         if self.calls.is_some() && !holds(&self.ways, &Node::Calls) {
             for way in self.ways.clone() {

@@ -606,7 +606,7 @@ impl<'t> TurnProber<'t> {
         let without = Probe::of(self.before(preceding));
         let with = without.clone().tools(self.tools.clone());
         let [with, without] = [with, without].map(|probe| {
-            let text = self.render(&probe).unwrap_or_default();
+            let text = self.marked(&self.render(&probe).unwrap_or_default());
             text[self.end_of_message(&text, preceding)..].to_owned()
         });
         // What stands there without tools as well stands behind them.

@@ -285,7 +285,7 @@ fn in_value(findings: &Findings, samples: &[Sample], marker: &str) -> Option<Men
         .map(str::trim);
     let closes = closes || around.any(|text| text.contains(marker) && !is_told(text));
     // JSON escapes these signs, so the marker would not stand there as it is; a line break is escaped below.
-    let is_escaped = |c: char| "\"\\'".contains(c) || c.is_control() && c != '\n';
+    let is_escaped = |c: char| "\"\\'".contains(c) || c < ' ' && c != '\n';
     let is_escaped = is_json && marker.contains(is_escaped);
     if closes || is_escaped {
         return None;

@@ -55,6 +55,15 @@ impl Row {
         &self.nodes
     }
 
+    /// Slots, and what stands between them as [texts and white space](Node::texts).
+    pub(crate) fn split(&self) -> Vec<Node> {
+        let split = self.nodes.iter().map(|node| match node {
+            Node::Literal(text) => Node::texts(text),
+            node => vec![node.clone()],
+        });
+        split.flatten().collect()
+    }
+
     pub(crate) fn has(&self, slot: Slot) -> bool {
         self.nodes.contains(&Node::Slot(slot))
     }

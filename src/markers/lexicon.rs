@@ -222,20 +222,22 @@ fn ends_value(signs: &[&str]) -> bool {
 /// The signs that stand alone around words, and nowhere else, and not around one word only.
 fn around_words<'t>(texts: impl Iterator<Item = &'t str>, stem: &str) -> BTreeMap<char, char> {
     let mut around: BTreeMap<(char, char), BTreeSet<&str>> = BTreeMap::new();
+    // What pieces begin with that are not between two signs.
     let mut strays: BTreeSet<char> = BTreeSet::new();
     for text in texts.filter(|text| text.contains(can_stand_around)) {
         let mut rest = text;
         while let Some(piece) = first_piece(rest) {
             let mut length = piece.len();
             let between = word_between_signs(rest).filter(|found| !found.word.contains(stem));
-            // A marker by itself says nothing of the sign alone.
-            if is_named_run(piece) {
-            } else if let Some(found) = between {
-                length = found.length();
-                let words = around.entry((found.open, found.close)).or_default();
-                words.insert(found.word);
-            } else {
-                strays.extend(piece.chars().next());
+            match between {
+                // A marker by itself says nothing of the sign alone.
+                _ if is_named_run(piece) => {}
+                Some(found) => {
+                    length = found.length();
+                    let words = around.entry((found.open, found.close)).or_default();
+                    words.insert(found.word);
+                }
+                None => strays.extend(piece.chars().next()),
             }
             rest = &rest[length..];
         }
@@ -330,7 +332,8 @@ fn word_between_signs(text: &str) -> Option<BetweenSigns<'_>> {
     (is_word && is_single).then_some(BetweenSigns { open, word, close })
 }
 
-/// Whether one sign may close what another opens around words. Two of them that differ are such as nobody writes around words.
+/// Whether one sign may close what another opens around words. Two of them that differ are such as rarely stand around words: `A→B←C`
+/// makes none, since they would have to do so always.
 fn closes(open: char, close: char) -> bool {
     let is_rare = |sign: char| is_symbol(sign) || is_untyped(sign);
     match open {

@@ -243,7 +243,7 @@ pub(crate) fn unlikely_in_prose(text: &str) -> bool {
     letters >= 4 || text.chars().filter(signs).count() >= 3
 }
 
-/// Whether nobody types a character: it controls something, or is for private use.
+/// Whether nobody types a character: it is a control character of ASCII, or for private use.
 pub(crate) fn is_untyped(c: char) -> bool {
     let is_private = matches!(c, '\u{e000}'..='\u{f8ff}' | '\u{f0000}'..);
     is_private || c.is_ascii_control() && !c.is_whitespace()
