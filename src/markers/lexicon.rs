@@ -4,7 +4,7 @@
 //! ends: `<|open|>` stands before everything. What makes a marker is the piece together with the word
 //! behind it, up to the piece that ends it. And where the same sign stands before every tag, as in
 //! `::<call>…::</call>`, the sign and the tag are one marker. So is a word between two signs, as in
-//! `#CALL#`, where the signs stand around words and nowhere else, and a line of words behind a sign, as `## Call`.
+//! `#CALL#` or `◆CALL◇`, where the signs stand around words and nowhere else, and a line of words behind a sign, as `## Call`.
 //!
 //! [`Lexicon::mark`] puts such a marker in brackets that nobody writes, so that all that cuts texts
 //! into [pieces] takes it for one. [`unmarked`] takes the brackets out again.
@@ -242,15 +242,16 @@ fn around_words<'t>(texts: impl Iterator<Item = &'t str>, stem: &str) -> BTreeMa
             rest = &rest[length..];
         }
     }
-    let pairs: Vec<(char, char)> = around.keys().copied().collect();
-    let stands_elsewhere = |pair: (char, char)| {
-        let mut others = pairs.iter().filter(|other| **other != pair);
-        let is_of = |sign: char| pair.0 == sign || pair.1 == sign;
-        strays.contains(&pair.0)
-            || strays.contains(&pair.1)
-            || others.any(|other| is_of(other.0) || is_of(other.1))
-    };
-    around.retain(|pair, words| words.len() >= MIN_WORDS && !stands_elsewhere(*pair));
+    let mut pairs_of: BTreeMap<char, usize> = BTreeMap::new();
+    for (open, close) in around.keys() {
+        for sign in BTreeSet::from([open, close]) {
+            *pairs_of.entry(*sign).or_default() += 1;
+        }
+    }
+    let stands_elsewhere = |sign: &char| strays.contains(sign) || pairs_of[sign] > 1;
+    around.retain(|(open, close), words| {
+        words.len() >= MIN_WORDS && ![open, close].into_iter().any(stands_elsewhere)
+    });
     around.into_keys().collect()
 }
 
