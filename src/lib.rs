@@ -73,6 +73,8 @@
 #[cfg(feature = "chat-template")]
 pub mod analysis;
 #[cfg(feature = "chat-template")]
+mod budget;
+#[cfg(feature = "chat-template")]
 pub mod chat_template;
 #[cfg(feature = "check")]
 pub mod check;
@@ -102,8 +104,6 @@ pub mod response_schema;
 pub mod roundtrip;
 #[cfg(all(feature = "serde", feature = "chat-template"))]
 mod serialize;
-#[cfg(feature = "chat-template")]
-mod stopwatch;
 #[cfg(feature = "chat-template")]
 pub mod survey;
 

@@ -1,5 +1,6 @@
 //! The order in which all that findings hold is found out: each answer stands on those before.
 
+use crate::budget::Budget;
 use crate::chat_template::{ChatTemplate, PreparedTemplate, RenderError, RenderInput};
 
 use super::call_probe::{CallProbe, probe_tools};
@@ -46,7 +47,7 @@ impl Findings {
     ///
     /// If the template is not valid, or does not even render a question of the user.
     pub fn of(template: &ChatTemplate, base: &RenderInput) -> Result<Findings, RenderError> {
-        let prepared = template.prepare();
+        let prepared = template.prepare_within(&Budget::of_question());
         Ok(analyze(template, &prepared, base, &[])?.findings)
     }
 
@@ -59,7 +60,7 @@ impl Findings {
         template: &ChatTemplate,
         base: &RenderInput,
     ) -> Result<(Findings, Vec<Evidence>), RenderError> {
-        let prepared = template.prepare();
+        let prepared = template.prepare_within(&Budget::of_question());
         let analysis = analyze(template, &prepared, base, &[])?;
         let evidence = evidence::collect(&analysis.prober, &analysis.findings);
         Ok((analysis.findings, evidence))
@@ -200,6 +201,8 @@ pub(crate) fn analyze<'t>(
     // Last, since it takes the most renderings.
     marked.turn.varied_headers =
         header_variants::find(&mut prober, &marked.turn.headers, &template.jinja, &names);
+    // What was not asked is not known, and no finding says that it is not there.
+    prober.gave_up()?;
     // What is rendered from here on is tried and shown, and has no brackets in it that no text holds.
     let lexicon = prober.forget_markers();
     Ok(Analysis {

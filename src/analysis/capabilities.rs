@@ -5,7 +5,8 @@ mod generation_prompt;
 mod prefix;
 mod questions;
 
-use crate::chat_template::{ChatTemplate, RenderError, RenderInput};
+use crate::budget::Budget;
+use crate::chat_template::{ChatTemplate, PreparedTemplate, RenderError, RenderInput};
 use crate::value::{Object, Value, object};
 
 use super::probe::Prober;
@@ -57,17 +58,29 @@ impl Capabilities {
     ///
     /// If the template is not valid, or does not even render a question of the user.
     pub fn of(template: &ChatTemplate, base: &RenderInput) -> Result<Capabilities, RenderError> {
-        let prepared = template.prepare();
+        let prepared = template.prepare_within(&Budget::of_question());
+        Capabilities::within(template, &prepared, base)
+    }
+
+    /// The same for a template that is prepared, within its budget.
+    pub(crate) fn within(
+        template: &ChatTemplate,
+        prepared: &PreparedTemplate,
+        base: &RenderInput,
+    ) -> Result<Capabilities, RenderError> {
         let mut prober = Prober::new(template, prepared.renderer()?, base);
         prober.try_question()?;
         let variables = variables::find(&prober, prepared.variables());
-        Ok(Capabilities {
+        let capabilities = Capabilities {
             answers: Questions::new(&prober).ask_all(),
             marks_generation: prepared.marks_generation(),
             generation_prompt: generation_prompt::find(&prober),
             prefix_kept: prefix::find(&prober, &variables),
             variables,
-        })
+        };
+        // A question that took too much is not answered, and not refused either.
+        prober.gave_up()?;
+        Ok(capabilities)
     }
 
     /// What the template does with something.

@@ -1,5 +1,6 @@
 //! Whole conversations lined up: how a template is to be given them, and how it writes them.
 
+use crate::budget::Budget;
 use crate::chat_template::{
     ChatTemplate, OTHER_REASONING_KEYS, REASONING_KEYS, RenderError, RenderInput,
 };
@@ -38,7 +39,7 @@ impl ConversationShape {
         template: &ChatTemplate,
         base: &RenderInput,
     ) -> Result<ConversationShape, RenderError> {
-        let prepared = template.prepare();
+        let prepared = template.prepare_within(&Budget::of_question());
         let mut analysis = analyze(template, &prepared, base, &[])?;
         let mut turn = infer_format(&mut analysis);
         let prober = &mut analysis.prober;
@@ -48,6 +49,7 @@ impl ConversationShape {
         turn.calls = found.calls;
         let passages = found.passages;
         let escapes_results = escapes_results(prober);
+        prober.gave_up()?;
         let ends = ends(&passages, &turn.ways);
         Ok(ConversationShape {
             format: ConversationFormat {

@@ -4,7 +4,8 @@
 //! reasoning and text. The calls are what the tree of a call reads from some place on up to where no
 //! word is left; a call that it does not read is told, and never guessed at.
 
-use crate::chat_template::{ChatTemplate, RenderError, RenderInput};
+use crate::budget::Budget;
+use crate::chat_template::{ChatTemplate, PreparedTemplate, RenderError, RenderInput};
 use crate::format::{Format, FoundSlot, Node, NodeReader, Row, Slot, ValueType, Way};
 use crate::markers::dedup;
 
@@ -33,10 +34,11 @@ impl Findings {
         template: &ChatTemplate,
         base: &RenderInput,
     ) -> Result<(Findings, Format, Vec<Evidence>), RenderError> {
-        let prepared = template.prepare();
+        let prepared = template.prepare_within(&Budget::of_question());
         let mut analysis = analyze(template, &prepared, base, &[])?;
         let evidence = evidence::collect(&analysis.prober, &analysis.findings);
         let format = infer_format(&mut analysis);
+        analysis.prober.gave_up()?;
         Ok((analysis.findings, format, evidence))
     }
 }
@@ -49,8 +51,20 @@ impl Format {
     ///
     /// If the template is not valid, or does not even render a question of the user.
     pub fn of(template: &ChatTemplate, base: &RenderInput) -> Result<Format, RenderError> {
-        let prepared = template.prepare();
-        Ok(infer_format(&mut analyze(template, &prepared, base, &[])?))
+        let prepared = template.prepare_within(&Budget::of_question());
+        Format::within(template, &prepared, base)
+    }
+
+    /// The same for a template that is prepared, within its budget.
+    pub(crate) fn within(
+        template: &ChatTemplate,
+        prepared: &PreparedTemplate,
+        base: &RenderInput,
+    ) -> Result<Format, RenderError> {
+        let mut analysis = analyze(template, prepared, base, &[])?;
+        let format = infer_format(&mut analysis);
+        analysis.prober.gave_up()?;
+        Ok(format)
     }
 }
 

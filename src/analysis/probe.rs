@@ -2,14 +2,12 @@
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
-use std::time::Duration;
 
 use foldhash::HashMap;
 use jiff::civil::DateTime;
 
 use crate::chat_template::{ChatTemplate, RenderError, RenderInput, Renderer};
 use crate::json::{self, Style};
-use crate::stopwatch::Stopwatch;
 use crate::value::{Object, Value, object};
 
 /// A conversation to be rendered.
@@ -133,13 +131,6 @@ impl Probe {
     }
 }
 
-/// How long the renderings of one template's probes may take together. Ordinary templates take some
-/// milliseconds; one that loops could take most of a second for each probe.
-const MAX_PROBING: Duration = Duration::from_secs(5);
-
-/// How long a rendering may be to be worth looking at, in bytes.
-const MAX_RENDERING: usize = 1 << 18;
-
 /// So many bytes of JSON most probes' messages take.
 const ORDINARY_MESSAGES: usize = 1 << 10;
 
@@ -207,9 +198,7 @@ pub(crate) struct Prober<'t> {
     words: Cell<usize>,
     /// The setting as JSON.
     given: String,
-    /// How long all renderings so far have taken.
-    spent: Cell<Duration>,
-    /// What came to the end of its budget: others would, too, and each takes most of a second.
+    /// What came to the end of what it may take: others would, too.
     exhausted: RefCell<Option<RenderError>>,
     /// What has been rendered, by all that it was made of: the same is asked more than once.
     rendered: RefCell<HashMap<String, Result<String, RenderError>>>,
@@ -240,7 +229,6 @@ impl<'t> Prober<'t> {
             stem,
             words: Cell::new(0),
             given: String::new(),
-            spent: Cell::new(Duration::ZERO),
             exhausted: RefCell::default(),
             rendered: RefCell::default(),
         };
@@ -460,35 +448,25 @@ impl<'t> Prober<'t> {
         input
     }
 
+    /// Returns why the template can't be asked any more: it took all that may be taken, and what it did not answer is not known.
+    pub(crate) fn gave_up(&self) -> Result<(), RenderError> {
+        match &*self.exhausted.borrow() {
+            Some(error) => Err(error.clone()),
+            None => Ok(()),
+        }
+    }
+
     fn render_anew(&self, input: &RenderInput) -> Result<String, RenderError> {
-        if let Some(error) = &*self.exhausted.borrow() {
-            return Err(error.clone());
-        }
-        // Each rendering may stay within its budget, and all of them together take minutes.
-        if self.spent.get() > MAX_PROBING {
-            return Err(RenderError::given_up(
-                "the renderings so far have taken too long to go on",
-            ));
-        }
-        let start = Stopwatch::start();
-        let rendering = self.renderer.render(input);
-        self.spent.set(self.spent.get() + start.elapsed());
-        let text = match rendering {
-            Ok(rendering) => rendering.text,
+        self.gave_up()?;
+        match self.renderer.render_short(input) {
+            Ok(rendering) => Ok(rendering.text),
             Err(error) => {
                 if error.is_exhausted() {
                     self.exhausted.replace(Some(error.clone()));
                 }
-                return Err(error);
+                Err(error)
             }
-        };
-        // A template that writes so much around a few words would be compared, piece by piece, for long.
-        if text.len() > MAX_RENDERING {
-            return Err(RenderError::given_up(format!(
-                "the rendering of a few short messages is longer than {MAX_RENDERING} bytes"
-            )));
         }
-        Ok(text)
     }
 }
 

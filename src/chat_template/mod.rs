@@ -75,6 +75,8 @@ pub use error::{GgufFault, HubFault, LoadError};
 pub use model_id::{ModelId, NotAModelId};
 pub use options::LoadOptions;
 pub use progress::Progress;
+#[cfg(feature = "check")]
+pub(crate) use render::IS_BARE;
 pub(crate) use render::{OTHER_REASONING_KEYS, REASONING_KEYS, Tracer, program, steps};
 pub use render::{PreparedTemplate, RenderError, RenderInput, Renderer, Rendering};
 pub use settings::HubSettings;

@@ -1,5 +1,6 @@
 //! A chat template, and what its model says beside it.
 
+use crate::budget::Budget;
 use crate::value::Value;
 
 use super::render::{PreparedTemplate, RenderError, RenderInput, Rendering};
@@ -104,7 +105,12 @@ impl ChatTemplate {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn prepare(&self) -> PreparedTemplate {
-        PreparedTemplate::new(&self.jinja)
+        self.prepare_within(&Budget::unlimited())
+    }
+
+    /// The same for a question, whose renderings all draw from its budget.
+    pub(crate) fn prepare_within(&self, budget: &Budget) -> PreparedTemplate {
+        PreparedTemplate::new(&self.jinja, budget.clone())
     }
 
     /// Renders the template once. Its own tokens are taken where the input names none.

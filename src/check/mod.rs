@@ -39,6 +39,7 @@ mod run;
 mod schema_comparison;
 mod settings;
 mod shrink;
+mod stopwatch;
 mod synthetic;
 mod trace;
 mod update;

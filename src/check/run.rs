@@ -10,12 +10,12 @@ use std::time::Duration;
 
 use crate::position::Position;
 use crate::response::ResponseTemplate;
-use crate::stopwatch::Stopwatch;
 
 use super::case::Failure;
 use super::fixture::{Case, Fixture, FixtureError};
 use super::outputs::{OutputReader, outputs};
 use super::regions::{MarkedText, regions};
+use super::stopwatch::Stopwatch;
 
 /// How fixtures are to be checked.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -6,7 +6,6 @@ use crate::analysis::conversations::ProbeConversation;
 use crate::chat_template::{RenderInput, Renderer};
 use crate::markers::{boundary, common_prefix};
 
-use super::deadline::Deadline;
 use super::spans::{HeaderSide, MaskPolicy};
 use super::trace::{Outline, Trace};
 
@@ -23,7 +22,6 @@ pub(super) struct Turn {
 pub(super) struct Borders<'a> {
     pub(super) outline: &'a Outline,
     pub(super) renderer: &'a Renderer<'a>,
-    pub(super) deadline: Deadline,
     pub(super) policy: MaskPolicy,
     /// The texts after which a turn begins.
     pub(super) headers: &'a [String],
@@ -112,7 +110,7 @@ impl Borders<'_> {
     }
 
     fn rendered(&self, input: &RenderInput) -> Option<String> {
-        let rendering = self.deadline.render(self.renderer, input);
+        let rendering = self.renderer.render_short(input);
         rendering.ok().map(|rendering| rendering.text)
     }
 

@@ -4,10 +4,10 @@ use std::ops::Range;
 
 use crate::analysis::conversations::conversations;
 use crate::analysis::{TurnShape, analyze};
+use crate::budget::Budget;
 use crate::chat_template::{ChatTemplate, RenderInput};
 use crate::value::{Object, Value};
 
-use super::deadline::Deadline;
 use super::mask::{Covered, Marking, MaskError};
 use super::spans::{HeaderSide, MaskPolicy};
 
@@ -72,14 +72,13 @@ pub fn role_boundaries(
         header: HeaderSide::Out,
         ..MaskPolicy::default()
     };
-    let marking = Marking::of(template, base, policy)?;
-    let prepared = template.prepare();
-    let deadline = Deadline::begin();
+    let prepared = template.prepare_within(&Budget::of_question());
+    let marking = Marking::within(template, &prepared, base, policy)?;
     let analysis = analyze(template, &prepared, base, &[])?;
-    let renderer = marking.marked().renderer()?;
+    let renderer = marking.marked().renderer()?.within(prepared.budget());
     let inputs = conversations(&analysis.prober).into_iter();
     let renderings = inputs.filter_map(|conversation| {
-        let rendering = deadline.render(&renderer, &conversation.input).ok()?;
+        let rendering = renderer.render_short(&conversation.input).ok()?;
         Some((Covered::of(&rendering), rendering.text))
     });
     let renderings: Vec<(Covered, String)> = renderings.collect();

@@ -6,13 +6,13 @@ use std::ops::Range;
 
 use crate::analysis::conversations::{ProbeConversation, conversations, in_parts};
 use crate::analysis::{Findings, analyze};
+use crate::budget::Budget;
 use crate::chat_template::{
     ChatTemplate, PreparedTemplate, REASONING_KEYS, RenderError, RenderInput, Renderer, Rendering,
 };
 use crate::value::{Object, Value};
 
 use super::borders::{Borders, ShownOfPrompts, Turn};
-use super::deadline::Deadline;
 use super::labels::Sightings;
 use super::proof::Proof;
 use super::reader::{ConversationReader, Ending, NotAConversation};
@@ -161,14 +161,25 @@ impl Marking {
         base: &RenderInput,
         policy: MaskPolicy,
     ) -> Result<Marking, MaskError> {
-        let prepared = template.prepare();
+        let prepared = template.prepare_within(&Budget::of_question());
+        Marking::within(template, &prepared, base, policy)
+    }
+
+    /// The same for a template that is prepared, within its budget.
+    pub(crate) fn within(
+        template: &ChatTemplate,
+        prepared: &PreparedTemplate,
+        base: &RenderInput,
+        policy: MaskPolicy,
+    ) -> Result<Marking, MaskError> {
         prepared.renderer()?;
+        let budget = prepared.budget();
         let tokens = template.given(base);
         let marking = |tagged: String, proof: MarkingProof, findings: Option<&Findings>| Marking {
             marked: ChatTemplate::from_jinja(tagged.as_str()).prepare(),
             tagged,
             jinja: template.jinja.clone(),
-            plain: prepared.clone(),
+            plain: template.prepare(),
             bos_token: tokens.bos_token.clone(),
             eos_token: tokens.eos_token.clone(),
             proof,
@@ -177,31 +188,30 @@ impl Marking {
         };
         if prepared.marks_generation() {
             let jinja = template.jinja.clone();
-            let findings = Findings::of(template, base).ok();
+            let findings = analyze(template, prepared, base, &[]);
+            let findings = findings.ok().map(|analysis| analysis.findings);
             return Ok(marking(jinja, MarkingProof::default(), findings.as_ref()));
         }
-        let deadline = Deadline::begin();
-        let analysis = analyze(template, &prepared, base, &[])?;
+        let analysis = analyze(template, prepared, base, &[])?;
         let renderer = prepared.renderer()?;
-        let probes = probes(&renderer, conversations(&analysis.prober), deadline);
+        let probes = probes(&renderer, conversations(&analysis.prober));
         let probes = probes.map_err(MaskError::Untaggable)?;
         if !probes.iter().any(Probed::shows_assistant) {
             let why = "the template writes nothing of what the assistant says";
             return Err(MaskError::Untaggable(why.to_owned()));
         }
-        let traced = traced(&template.jinja, &probes, deadline);
+        let traced = traced(&template.jinja, &probes, budget);
         let (outline, traces) = traced.map_err(MaskError::Untaggable)?;
         let questions = probes
             .iter()
             .map(|probe| probe.conversation.before(1, false));
         let question = questions
-            .filter_map(|input| deadline.render(&renderer, &input).ok())
+            .filter_map(|input| renderer.render_short(&input).ok())
             .next();
         let turn = &analysis.findings.turn;
         let mut borders = Borders {
             outline: &outline,
             renderer: &renderer,
-            deadline,
             policy,
             headers: &turn.headers,
             ends: &turn.ends,
@@ -246,7 +256,7 @@ impl Marking {
         for never_empty in [false, true] {
             for which in 0..MAX_LOOPS {
                 let tried = tagged(&outline, &labels, which, never_empty)
-                    .and_then(|tagged| Ok((proof(&tagged, &probes, &known, deadline)?, tagged)));
+                    .and_then(|tagged| Ok((proof(&tagged, &probes, &known, budget)?, tagged)));
                 match tried {
                     // Around nothing, there need be no tags.
                     Ok(((_, true), _)) if !never_empty => break,
@@ -458,18 +468,17 @@ impl Probed {
 fn probes(
     renderer: &Renderer<'_>,
     conversations: Vec<ProbeConversation>,
-    deadline: Deadline,
 ) -> Result<Vec<Probed>, String> {
     let mut probes = Vec::new();
     for conversation in conversations {
-        let text = match deadline.render(renderer, &conversation.input) {
+        let text = match renderer.render_short(&conversation.input) {
             Ok(rendering) => rendering.text,
             Err(error) if error.is_exhausted() => return Err(error.to_string()),
             Err(_) => continue,
         };
         if conversation.is_plain {
             let parts = in_parts(&conversation);
-            let rendering = deadline.render(renderer, &parts.input);
+            let rendering = renderer.render_short(&parts.input);
             if rendering.is_ok_and(|rendering| rendering.text == text) {
                 probes.push(Probed {
                     conversation: parts,
@@ -494,16 +503,16 @@ fn probes(
 fn traced(
     jinja: &str,
     probes: &[Probed],
-    deadline: Deadline,
+    budget: &Budget,
 ) -> Result<(Outline, Vec<Trace>), String> {
     for joins in [true, false] {
         let outline = Outline::of(jinja, joins)?;
-        let noting = prepare(&outline);
+        let noting = prepare(&outline, budget);
         let Ok(renderer) = noting.renderer() else {
             continue;
         };
         let traces = probes.iter().map_while(|probe| {
-            let trace = trace(&renderer, &probe.conversation.input, deadline).ok()?;
+            let trace = trace(&renderer, &probe.conversation.input).ok()?;
             (trace.text == probe.text).then_some(trace)
         });
         let traces: Vec<Trace> = traces.collect();
@@ -519,15 +528,15 @@ fn proof(
     tagged: &str,
     probes: &[Probed],
     known: &[Option<Vec<Turn>>],
-    deadline: Deadline,
+    budget: &Budget,
 ) -> Result<(MarkingProof, bool), String> {
-    let prepared = ChatTemplate::from_jinja(tagged).prepare();
+    let prepared = ChatTemplate::from_jinja(tagged).prepare_within(budget);
     let renderer = prepared.renderer().map_err(|error| error.to_string())?;
     let mut proof = MarkingProof::default();
     let mut differs = None;
     let mut encloses_nothing = false;
     for (probe, turns) in probes.iter().zip(known) {
-        let rendering = deadline.render(&renderer, &probe.conversation.input);
+        let rendering = renderer.render_short(&probe.conversation.input);
         let rendering = rendering.map_err(|error| error.to_string())?;
         if rendering.text != probe.text {
             return Err("with tags, conversations render differently".to_owned());

@@ -66,7 +66,6 @@
 //! conversation renders to the same text with them, and they enclose what the model writes, and nothing else.
 
 // In the order in which they build upon each other: reading,
-pub(crate) mod deadline;
 mod path;
 
 mod arguments;

@@ -9,7 +9,6 @@ use crate::chat_template::{REASONING_KEYS, RenderError, RenderInput, Renderer};
 use crate::markers::same_start;
 use crate::value::{Object, Value};
 
-use super::deadline::Deadline;
 use super::messages::{self, Made, Variation};
 use super::path::Path;
 
@@ -89,7 +88,6 @@ pub(super) fn settle(
         is_open,
         next: Vec::new(),
         tried: 0,
-        deadline: Deadline::begin(),
     };
     let settled = trial.settle()?;
     if settled.proof.holds() {
@@ -177,7 +175,6 @@ struct Trial<'a> {
     next: Vec<Value>,
     /// About how many bytes have been rendered.
     tried: usize,
-    deadline: Deadline,
 }
 
 impl Trial<'_> {
@@ -214,7 +211,7 @@ impl Trial<'_> {
                 if is_better {
                     first = Some(settled(made.clone()));
                 }
-                if is_too_long || self.tried > MAX_TRIED || self.deadline.is_over() {
+                if is_too_long || self.tried > MAX_TRIED {
                     return first;
                 }
             }

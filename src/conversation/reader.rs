@@ -4,6 +4,7 @@ use std::fmt;
 use std::ops::Range;
 
 use crate::analysis::ConversationShape;
+use crate::budget::Budget;
 use crate::chat_template::{ChatTemplate, PreparedTemplate, RenderError, RenderInput};
 use crate::format::{ConversationFormat, ConversationSlot};
 use crate::markers::{first_piece, is_marker};
@@ -407,7 +408,11 @@ impl ConversationReader {
         mut remarks: Vec<String>,
     ) -> Result<Conversation, NotAConversation> {
         let renderer = match self.proves {
-            true => self.prepared.renderer().ok(),
+            true => self
+                .prepared
+                .renderer()
+                .ok()
+                .map(|renderer| renderer.within(&Budget::of_text(text))),
             false => None,
         };
         let settled = settle(&self.shape, renderer.as_ref(), path, text, is_open);

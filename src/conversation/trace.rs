@@ -6,10 +6,10 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
+use crate::budget::Budget;
 use crate::chat_template::outline::{Node, Operand, outline};
 use crate::chat_template::{ChatTemplate, PreparedTemplate, RenderError, RenderInput, Renderer};
 
-use super::deadline::Deadline;
 use super::edits::{Controls, Edits};
 
 /// Something that writes text.
@@ -275,17 +275,13 @@ impl Trace {
 }
 
 /// The copy of a template that notes what it writes, ready to be compiled.
-pub(crate) fn prepare(outline: &Outline) -> PreparedTemplate {
-    ChatTemplate::from_jinja(outline.noting()).prepare()
+pub(crate) fn prepare(outline: &Outline, budget: &Budget) -> PreparedTemplate {
+    ChatTemplate::from_jinja(outline.noting()).prepare_within(budget)
 }
 
 /// Renders a conversation with such a copy.
-pub(super) fn trace(
-    noting: &Renderer<'_>,
-    input: &RenderInput,
-    deadline: Deadline,
-) -> Result<Trace, RenderError> {
-    Ok(Trace::of(&deadline.render_noted(noting, input)?.text))
+pub(super) fn trace(noting: &Renderer<'_>, input: &RenderInput) -> Result<Trace, RenderError> {
+    Ok(Trace::of(&noting.render_noted(input)?.text))
 }
 
 #[cfg(test)]
@@ -309,7 +305,7 @@ mod tests {
             };
             let outline = Outline::of(jinja, true).unwrap();
             let noting = prepare(&outline);
-            let trace = trace(&noting.renderer().unwrap(), &input, Deadline::begin()).unwrap();
+            let trace = trace(&noting.renderer().unwrap(), &input).unwrap();
             assert_eq!(trace.text, template.render(&input).unwrap().text, "{jinja}");
             let written: String = trace
                 .writings

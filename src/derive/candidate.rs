@@ -1,13 +1,12 @@
 //! The drafts that were tried, for those who want to choose otherwise.
 
 use crate::response::ResponseTemplate;
-use crate::stopwatch::Stopwatch;
 use crate::value::{Object, Value};
 
 use super::choices::{CHOICES, Choices};
 use super::options::Lenience;
 use super::score::{KINDS, Outcome, Score, Tally};
-use super::search::{Chosen, MAX_TRYING, Search};
+use super::search::{Chosen, Search};
 
 /// What each lenience does.
 const LENIENCES: [(Lenience, &str); 3] = [
@@ -74,16 +73,15 @@ impl Candidate {
     }
 }
 
-/// The one that was chosen, and the best of the others that could be tried in time, best first: what was tried otherwise, and
+/// The one that was chosen, and the best of the others that could be tried with the work that is left, best first: what was tried otherwise, and
 /// what another lenience makes of it. `thin` searches the delimiters for choices and a lenience.
 pub(super) fn candidates(
     search: &Search<'_>,
     chosen: &Chosen,
     lenience: Lenience,
-    thin: impl Fn(&Choices, Lenience, Stopwatch) -> Option<ResponseTemplate>,
+    thin: impl Fn(&Choices, Lenience) -> Option<ResponseTemplate>,
 ) -> Vec<Candidate> {
-    let start = Stopwatch::start();
-    let is_late = || start.elapsed() > MAX_TRYING;
+    let is_late = || search.is_over();
     let mut others: Vec<(Score, Candidate)> = Vec::new();
     let mut seen = vec![chosen.template.clone()];
     let leniences = LENIENCES.iter().filter(|(other, _)| *other != lenience);
@@ -98,8 +96,7 @@ pub(super) fn candidates(
             break;
         }
         // What is no valid template is nothing to choose.
-        let Some(template) = thin(&choices, lenience, start).filter(|new| !seen.contains(new))
-        else {
+        let Some(template) = thin(&choices, lenience).filter(|new| !seen.contains(new)) else {
             continue;
         };
         seen.push(template.clone());

@@ -63,10 +63,10 @@ mod thin;
 mod candidate;
 
 use crate::analysis::{Findings, MissingToken, advice};
+use crate::budget::{Budget, TRYING};
 use crate::chat_template::{ChatTemplate, PreparedTemplate, RenderError};
 use crate::remedy::Remedy;
 use crate::response::{Language, ResponseTemplate, TemplateError, Tools};
-use crate::stopwatch::Stopwatch;
 use crate::value::{Object, Value};
 
 use choices::Choices;
@@ -123,6 +123,8 @@ pub struct Derivation {
     pub tools: Tools,
     /// How many drafts were tried, each of which is another template.
     pub drafts: usize,
+    /// Whether trying drafts took all the work that it may, so that a better one may have been left untried.
+    pub ended_early: bool,
     /// How many conversations the chat template has rendered, no two of which are the same.
     pub renderings: usize,
     /// How many texts the drafts have read until one was chosen.
@@ -139,8 +141,8 @@ impl Derivation {
     /// texts that are the same are one, renderings come before synthetic texts, and these before
     /// damaged ones.
     ///
-    /// Trying all of them to the end takes longer than choosing one, but some seconds at the most;
-    /// what could not be tried by then is left out.
+    /// Trying all of them to the end takes more work than choosing one, and has a limit, too;
+    /// what could not be tried within it is left out.
     ///
     /// ```
     /// use unjinja::chat_template::ChatTemplate;
@@ -170,13 +172,14 @@ impl Derivation {
         template: &ChatTemplate,
         options: &DeriveOptions,
     ) -> Result<(Derivation, Vec<Candidate>), DeriveError> {
-        let prepared = template.prepare();
+        let prepared = template.prepare_within(&Budget::of_question());
         let (mut search_input, mut sampling) = gather(template, &prepared, options)?;
         let chosen = choose(&mut search_input, &mut sampling, options)?;
+        search_input.trying = prepared.budget().part(TRYING);
         let search = Search::new(&search_input, options);
-        let thin = |choices: &Choices, lenience, start| {
+        let thin = |choices: &Choices, lenience| {
             let (draft, variants) = draft::draft_with_variants(&search_input, choices, options);
-            let thinning = Thinning::new(&search_input, &options.reasoning_field, lenience, start);
+            let thinning = Thinning::new(&search_input, &options.reasoning_field, lenience);
             thinning.template(&draft, &variants)
         };
         let candidates = candidate::candidates(&search, &chosen, options.lenience, thin);
@@ -215,6 +218,7 @@ impl Derivation {
             refused: samples.refused,
             template: chosen.template,
             drafts: chosen.drafts,
+            ended_early: chosen.ended_early,
             renderings: sampling.renderings(),
             trials: chosen.trials,
             findings: search_input.findings,
@@ -226,7 +230,7 @@ impl Derivation {
     /// them; the `proof`, row by row, as [`ProofRow::to_value`] gives them; the conversations that are
     /// `refused`; the `damage`, a [`DamageRow`] for each kind; the `outputs` that were given, as
     /// [`OutputRow::to_value`] gives them; and how many `drafts`, `renderings` and
-    /// `trials` it took.
+    /// `trials` it took, and whether it [`ended_early`](Self::ended_early).
     ///
     /// ```
     /// use unjinja::chat_template::ChatTemplate;
@@ -261,6 +265,7 @@ impl Derivation {
             ("reasons", list(&self.reasons, Reason::to_value)),
             ("outputs", list(&self.outputs, OutputRow::to_value)),
             ("drafts", self.drafts.into()),
+            ("ended_early", self.ended_early.into()),
             ("renderings", self.renderings.into()),
             ("trials", self.trials.into()),
         ])
@@ -402,8 +407,17 @@ fn list<T>(rows: &[T], to_value: fn(&T) -> Value) -> Value {
 /// If the chat template is not valid, does not even render a question, or renders nothing of what
 /// the assistant says; and if nothing that could be drafted is a valid response template.
 pub fn derive(template: &ChatTemplate, options: &DeriveOptions) -> Result<Derivation, DeriveError> {
-    let prepared = template.prepare();
-    let (mut search_input, mut sampling) = gather(template, &prepared, options)?;
+    let prepared = template.prepare_within(&Budget::of_question());
+    derive_within(template, &prepared, options)
+}
+
+/// The same for a template that is prepared, within its budget.
+pub(crate) fn derive_within(
+    template: &ChatTemplate,
+    prepared: &PreparedTemplate,
+    options: &DeriveOptions,
+) -> Result<Derivation, DeriveError> {
+    let (mut search_input, mut sampling) = gather(template, prepared, options)?;
     let chosen = choose(&mut search_input, &mut sampling, options)?;
     Ok(Derivation::of(search_input, sampling, chosen, options))
 }
@@ -415,8 +429,7 @@ fn choose(
     sampling: &mut Sampling<'_>,
     options: &DeriveOptions,
 ) -> Result<Chosen, DeriveError> {
-    let start = Stopwatch::start();
-    let mut chosen = chosen_draft(search_input, sampling, options, start)?;
+    let mut chosen = chosen_draft(search_input, sampling, options)?;
     let dropped = mentions::of_dropped(
         chosen.choices.dropped(),
         &search_input.mentions,
@@ -426,7 +439,7 @@ fn choose(
     search_input.mentions.extend(dropped);
     let (draft, variants) = draft::draft_with_variants(search_input, &chosen.choices, options);
     let field = &options.reasoning_field;
-    let thinning = Thinning::new(search_input, field, options.lenience, start);
+    let thinning = Thinning::new(search_input, field, options.lenience);
     if let Some(thinned) = thinning.thinned(&draft, &variants) {
         chosen.template = thinned.template;
         chosen.reasons = thinned.reasons;
@@ -434,6 +447,7 @@ fn choose(
         chosen.recovered_damage = thinned.recovered_damage;
         chosen.trials += thinned.trials;
     }
+    chosen.ended_early = search_input.trying.is_spent();
     Ok(chosen)
 }
 
@@ -442,9 +456,8 @@ fn chosen_draft(
     search_input: &mut SearchInput,
     sampling: &mut Sampling<'_>,
     options: &DeriveOptions,
-    start: Stopwatch,
 ) -> Result<Chosen, DeriveError> {
-    let first = Search::new(search_input, options).best(start);
+    let first = Search::new(search_input, options).best();
     if first.as_ref().is_ok_and(|first| first.is_whole) {
         return first.map_err(DeriveError::NoDraft);
     }
@@ -452,7 +465,7 @@ fn chosen_draft(
     if search_input.surroundings.is_none() {
         return first.map_err(DeriveError::NoDraft);
     }
-    let second = Search::new(search_input, options).best(start);
+    let second = Search::new(search_input, options).best();
     let (mut chosen, trials) = match (first, second) {
         // Drafts by markers also read what models do to the texts around theirs, so they stay if both are as good.
         (Ok(first), Ok(second)) if second.score > first.score => (second, first.trials),

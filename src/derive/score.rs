@@ -1,6 +1,6 @@
 //! How good a draft is, counted in the texts that it recovers.
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::fmt;
 
 use foldhash::{HashMap, HashSet};
@@ -12,7 +12,7 @@ use crate::value::{Object, Value};
 
 use super::sample::Origin;
 use super::search_input::SearchInput;
-use super::trial::{self, Cut, Difference, Expected, MessagePart, PARTS, TrialReader};
+use super::trial::{self, Cut, Difference, Expected, MessagePart, PARTS, ReadCounter, TrialReader};
 
 /// How many kinds of texts there are: those that the chat template wrote, or the model a message that is
 /// known; synthetic ones, and outputs that mean nobody knows what; and damaged ones. A text of one kind counts more than all of the next.
@@ -143,7 +143,7 @@ pub(super) struct Trials<'a> {
     /// The places of these, those first at which drafts have failed last: there the next will fail.
     order: RefCell<Vec<usize>>,
     /// How many texts have been read.
-    read: Cell<usize>,
+    read: ReadCounter<'a>,
 }
 
 impl<'a> Trials<'a> {
@@ -164,7 +164,7 @@ impl<'a> Trials<'a> {
             distinct,
             totals,
             order: RefCell::new(order),
-            read: Cell::new(0),
+            read: ReadCounter::new(&search_input.trying),
         }
     }
 
@@ -202,7 +202,7 @@ impl<'a> Trials<'a> {
             }
             let place = order[at];
             let trial = &self.distinct[place];
-            self.read.set(self.read.get() + 1);
+            self.read.note(trial.prefilled, trial.output);
             match difference(trial, Cut::Whole) {
                 None => recovered.push(place),
                 Some(difference) => {
@@ -223,6 +223,7 @@ impl<'a> Trials<'a> {
                 return None;
             }
             let trial = &self.distinct[place];
+            self.read.note(trial.prefilled, trial.output);
             if let Some(difference) = difference(trial, Cut::Pieces) {
                 is_recovered[place] = false;
                 failures.add(trial.kind, &difference);
@@ -264,7 +265,7 @@ impl<'a> Trials<'a> {
             let Expected::Turn(said) = trial.expected else {
                 continue;
             };
-            self.read.set(self.read.get() + 1);
+            self.read.note(trial.prefilled, trial.output);
             let reader = TrialReader::new(template, self.reasoning_field, trial.tools);
             let read = reader.read(trial.prefilled, trial.output).ok();
             let read = read.filter(|read| {
@@ -326,7 +327,7 @@ impl<'a> Trials<'a> {
     }
 
     fn is_recovered(&self, trial: &Trial<'_>, template: &ResponseTemplate) -> bool {
-        self.read.set(self.read.get() + 1);
+        self.read.note(trial.prefilled, trial.output);
         let reader = TrialReader::new(template, self.reasoning_field, trial.tools);
         let difference = reader.difference(trial.prefilled, trial.output, trial.expected);
         difference.is_none()
@@ -334,7 +335,7 @@ impl<'a> Trials<'a> {
 
     /// How many texts have been read.
     pub(super) fn read(&self) -> usize {
-        self.read.get()
+        self.read.texts()
     }
 }
 

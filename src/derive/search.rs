@@ -1,7 +1,6 @@
 //! Choosing among drafts by trying them, and mending the best by what it fails on.
 
 use std::cmp::Reverse;
-use std::time::Duration;
 
 use foldhash::HashSet;
 use indexmap::IndexSet;
@@ -9,7 +8,6 @@ use indexmap::IndexSet;
 use crate::json;
 use crate::markers::dedup;
 use crate::response::{Patterns, ResponseTemplate, TemplateError};
-use crate::stopwatch::Stopwatch;
 use crate::value::Value;
 
 use super::PYTHON_LISTS;
@@ -22,10 +20,6 @@ use super::search_input::SearchInput;
 use super::surroundings::Surroundings;
 use super::trial::MessagePart;
 
-/// How long drafts are tried. Ordinary formats take some milliseconds; what an unusual template
-/// writes can make every trial slow.
-pub(super) const MAX_TRYING: Duration = Duration::from_secs(5);
-
 /// The template that was chosen.
 pub(super) struct Chosen {
     pub(super) template: ResponseTemplate,
@@ -36,6 +30,8 @@ pub(super) struct Chosen {
     pub(super) drafts: usize,
     /// How many texts they have read.
     pub(super) trials: usize,
+    /// Whether more drafts could have been tried with more work.
+    pub(super) ended_early: bool,
     /// Of each damaged text, whether it is recovered.
     pub(super) recovered_damage: Vec<bool>,
     /// Of each text that mentions a marker, the same.
@@ -56,18 +52,11 @@ struct Tried {
 
 /// What has been made so far.
 struct Drafts {
-    start: Stopwatch,
     /// The choices of all drafts that were tried, in order.
     tried: IndexSet<Choices>,
     /// The drafts as JSON: many choices change nothing.
     written: HashSet<String>,
     patterns: Patterns,
-}
-
-impl Drafts {
-    fn are_late(&self) -> bool {
-        self.start.elapsed() > MAX_TRYING
-    }
 }
 
 pub(super) struct Search<'a> {
@@ -85,15 +74,19 @@ impl<'a> Search<'a> {
         }
     }
 
+    /// Returns `true` if no more drafts may be tried.
+    pub(super) fn is_over(&self) -> bool {
+        self.search_input.trying.is_spent()
+    }
+
     /// Goes from the simplest draft to better ones, one choice at a time, until none is better. What a draft
     /// fails on says what is to be chosen otherwise first.
     ///
     /// # Errors
     ///
     /// If not even the simplest drafts are response templates.
-    pub(super) fn best(&self, start: Stopwatch) -> Result<Chosen, TemplateError> {
+    pub(super) fn best(&self) -> Result<Chosen, TemplateError> {
         let mut drafts = Drafts {
-            start,
             tried: IndexSet::new(),
             written: HashSet::default(),
             patterns: Patterns::default(),
@@ -113,6 +106,7 @@ impl<'a> Search<'a> {
             tried: drafts.tried,
             drafts: drafts.written.len(),
             trials: self.trials.read(),
+            ended_early: self.is_over(),
         })
     }
 
@@ -123,7 +117,7 @@ impl<'a> Search<'a> {
         mends.sort_by_key(|(part, _)| Reverse(best.outcome.failures.of(*part)));
         mends
             .into_iter()
-            .find_map(|(_, choices)| match drafts.are_late() {
+            .find_map(|(_, choices)| match self.is_over() {
                 true => None,
                 // What is no template is no better.
                 false => self
@@ -234,7 +228,7 @@ impl<'a> Search<'a> {
         }
         let template = ResponseTemplate::with_patterns(&draft, &mut drafts.patterns)?;
         // Something has to come out, however late it is.
-        let goes_on = || to_beat.is_none() || !drafts.are_late();
+        let goes_on = || to_beat.is_none() || !self.is_over();
         let outcome = self.trials.score(&template, to_beat, goes_on);
         Ok(outcome.map(|outcome| Tried {
             template,
@@ -343,7 +337,6 @@ mod tests {
         let options = DeriveOptions::default();
         let search = Search::new(&search_input, &options);
         let mut drafts = Drafts {
-            start: Stopwatch::start(),
             tried: IndexSet::new(),
             written: HashSet::default(),
             patterns: Patterns::default(),

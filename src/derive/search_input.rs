@@ -1,6 +1,7 @@
 //! What drafts are written from, and what they are tried on.
 
 use crate::analysis::{Findings, analyze};
+use crate::budget::{Budget, TRYING};
 use crate::chat_template::{ChatTemplate, PreparedTemplate, RenderError};
 
 use super::damage::{self, Damaged};
@@ -22,6 +23,8 @@ pub(super) struct SearchInput {
     pub(super) damaged: Vec<Damaged>,
     /// Outputs of the model.
     pub(super) outputs: Vec<OutputCase>,
+    /// The work that trying drafts may take.
+    pub(super) trying: Budget,
     /// What stands around the texts of a turn, if drafts may be written from it.
     pub(super) surroundings: Option<Surroundings>,
 }
@@ -51,6 +54,7 @@ impl SearchInput {
             samples,
             mentions,
             damaged,
+            trying: prepared.budget().part(TRYING),
             surroundings: None,
         };
         Ok((search_input, sampling))

@@ -5,7 +5,7 @@
 //! put in and exchanged, one at a time, as long as that is better. What is better is a matter of [`Lenience`].
 
 use std::borrow::Cow;
-use std::cell::{Cell, OnceCell, RefCell};
+use std::cell::{OnceCell, RefCell};
 use std::cmp::Reverse;
 use std::hash::BuildHasher;
 use std::rc::Rc;
@@ -17,7 +17,6 @@ use memchr::memmem;
 use crate::markers::lexicon::unmarked;
 use crate::response::pattern::{self, Meter};
 use crate::response::{Patterns, ResponseTemplate, Tools};
-use crate::stopwatch::Stopwatch;
 
 use super::delimiter::{Delimiter, Delimiters, Draft, FieldDraft};
 use super::draft::Variants;
@@ -25,10 +24,9 @@ use super::options::Lenience;
 use super::pattern::START;
 use super::reason::Reason;
 use super::sample::Origin;
-use super::search::MAX_TRYING;
 use super::search_input::SearchInput;
 use super::stretches::{Side, Stretches};
-use super::trial::{self, Cut, Expected, TrialReader};
+use super::trial::{self, Cut, Expected, ReadCounter, TrialReader};
 
 /// As how many texts it counts against a draft that a delimiter holds all text back.
 // Synthetic texts count at the same rank, and are fewer: a rendering alone is worth a stream that stands still.
@@ -141,10 +139,8 @@ pub(super) struct Thinning<'a> {
     texts: Vec<Text<'a>>,
     reasoning_field: &'a str,
     order: Order,
-    /// Since when drafts are tried.
-    start: Stopwatch,
     /// How many texts have been read.
-    read: Cell<usize>,
+    read: ReadCounter<'a>,
     /// For each text, how many drafts have misread it.
     failures: RefCell<Vec<usize>>,
     /// The texts in which a delimiter may match, for those that were asked for.
@@ -237,7 +233,6 @@ impl<'a> Thinning<'a> {
         search_input: &'a SearchInput,
         reasoning_field: &'a str,
         lenience: Lenience,
-        start: Stopwatch,
     ) -> Thinning<'a> {
         let mut texts = texts(search_input);
         if lenience == Lenience::None {
@@ -254,8 +249,7 @@ impl<'a> Thinning<'a> {
             texts,
             reasoning_field,
             order,
-            start,
-            read: Cell::new(0),
+            read: ReadCounter::new(&search_input.trying),
             failures: RefCell::default(),
             matched: RefCell::default(),
             known: RefCell::default(),
@@ -297,7 +291,7 @@ impl<'a> Thinning<'a> {
         Some(Thinned {
             recovered_mentions: recovered(TextOrigin::Mention),
             recovered_damage: recovered(TextOrigin::Damaged),
-            trials: self.read.get(),
+            trials: self.read.texts(),
             reasons,
             template,
         })
@@ -402,7 +396,7 @@ impl<'a> Thinning<'a> {
     }
 
     fn is_late(&self) -> bool {
-        self.start.elapsed() > MAX_TRYING
+        self.read.is_spent()
     }
 
     /// How delimiters read some texts, if that beats a score, which may be that of other delimiters.
@@ -556,8 +550,8 @@ impl<'a> Thinning<'a> {
 
     /// How a text is read that comes as a whole.
     fn reading(&self, template: &ResponseTemplate, at: usize) -> Reading {
-        self.read.set(self.read.get() + 1);
         let text = &self.texts[at];
+        self.read.note(text.prefilled, &text.output);
         let reader = TrialReader::new(template, self.reasoning_field, text.tools);
         let (is_right, stretches) =
             reader.is_read_noting(text.prefilled, &text.output, text.expected);
@@ -631,7 +625,7 @@ impl<'a> Thinning<'a> {
 
     /// Whether a text that comes in this way is read as what it means.
     fn reads_when(&self, cut: Cut, template: &ResponseTemplate, text: &Text<'_>) -> bool {
-        self.read.set(self.read.get() + 1);
+        self.read.note(text.prefilled, &text.output);
         let reader = TrialReader::new(template, self.reasoning_field, text.tools);
         reader.is_read(cut, text.prefilled, &text.output, text.expected)
     }
@@ -1178,8 +1172,7 @@ mod tests {
     #[test]
     fn drafts_of_which_the_same_may_match_in_a_text_have_one_fingerprint_for_it() {
         let input = invented::search_input("{{ m.content }}");
-        let start = Stopwatch::start();
-        let thinning = Thinning::new(&input, "thinking", Lenience::Usual, start);
+        let thinning = Thinning::new(&input, "thinking", Lenience::Usual);
         let of = |thoughts: &[&str], closes: &[&str], takes_space| {
             let thoughts = thoughts.iter().map(|close| exact(close)).collect();
             let closes = closes.iter().map(|close| exact(close)).collect();
@@ -1228,8 +1221,7 @@ mod tests {
             let input = invented::search_input(&assistant);
             let (options, choices) = (DeriveOptions::default(), Choices::default());
             let (whole, variants) = draft::draft_with_variants(&input, &choices, &options);
-            let start = Stopwatch::start();
-            let mut thinning = Thinning::new(&input, "thinking", Lenience::Usual, start);
+            let mut thinning = Thinning::new(&input, "thinking", Lenience::Usual);
             thinning.failures = RefCell::new(vec![0; thinning.texts.len()]);
             let mut patterns = Patterns::default();
             let all: Vec<usize> = (0..thinning.texts.len()).collect();

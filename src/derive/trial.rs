@@ -1,6 +1,9 @@
 //! Trying a response template on texts whose message is known.
 
+use std::cell::Cell;
+
 use crate::analysis::assistant_turn::AssistantTurn;
+use crate::budget::Budget;
 use crate::json;
 use crate::response::{
     Delimiter, ParseError, ParserOptions, ResponseParser, ResponseTemplate, Tools, Unfinished,
@@ -51,6 +54,42 @@ pub(super) enum MessagePart {
     Reasoning,
     Content,
     Calls,
+}
+
+/// Steps that reading a text takes, however short it is.
+const STEPS_OF_A_TEXT: u64 = 80;
+
+/// Counts the texts that drafts have read, and the work that takes.
+pub(super) struct ReadCounter<'a> {
+    texts: Cell<usize>,
+    budget: &'a Budget,
+}
+
+impl<'a> ReadCounter<'a> {
+    pub(super) fn new(budget: &'a Budget) -> ReadCounter<'a> {
+        ReadCounter {
+            texts: Cell::new(0),
+            budget,
+        }
+    }
+
+    /// Notes that a text is about to be read.
+    pub(super) fn note(&self, prefix: &str, output: &str) {
+        self.texts.set(self.texts.get() + 1);
+        // Each byte takes another step.
+        self.budget
+            .spend(STEPS_OF_A_TEXT + (prefix.len() + output.len()) as u64);
+    }
+
+    /// Returns how many texts have been read.
+    pub(super) fn texts(&self) -> usize {
+        self.texts.get()
+    }
+
+    /// Returns `true` if no more may be read.
+    pub(super) fn is_spent(&self) -> bool {
+        self.budget.is_spent()
+    }
 }
 
 /// Reads texts with a response template, and compares what comes of them with what was meant.

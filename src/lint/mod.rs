@@ -32,6 +32,7 @@ use crate::response::ResponseTemplate;
 use crate::value::{Object, Value};
 
 pub use catalogue::{Lint, UnknownLint};
+pub(crate) use chat_template::lint_within;
 pub use chat_template::{Demonstration, lint_chat_template, refused_by_transformers};
 pub use rulings::{Ruling, Rulings, Selector, UnknownSelector};
 pub use schema::lint_schema;

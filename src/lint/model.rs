@@ -2,6 +2,7 @@
 
 use crate::analysis::turn_prober::{PrecedingMessages, ThinkingMode, TurnProber};
 use crate::analysis::{Analysis, analyze, probe_tools};
+use crate::budget::Budget;
 use crate::chat_template::{ChatTemplate, RenderError, RenderInput};
 
 /// What is known of a model.
@@ -37,7 +38,7 @@ const THINKING_MODES: [(ThinkingMode, &str); 3] = [
 
 impl Model {
     pub(super) fn of(template: &ChatTemplate, base: &RenderInput) -> Result<Model, RenderError> {
-        let prepared = template.prepare();
+        let prepared = template.prepare_within(&Budget::of_question());
         let Analysis {
             mut prober,
             findings,

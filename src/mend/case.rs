@@ -1,10 +1,6 @@
 //! Conversations that show a fault, or that there is none; and what is asked of their texts.
 
-use std::cell::Cell;
-use std::time::Duration;
-
 use crate::chat_template::{RenderInput, Renderer};
-use crate::conversation::deadline::Deadline;
 use crate::markers::{boundary, common_prefix};
 
 /// A text, or nothing if the template refuses the conversation.
@@ -66,71 +62,34 @@ impl Case {
     }
 
     /// Whether a changed template does with the conversations what it has to. `None` if the budget is spent.
-    pub(super) fn holds(&self, renderer: &Renderer<'_>, budget: &Budget) -> Option<bool> {
+    pub(super) fn holds(&self, renderer: &Renderer<'_>) -> Option<bool> {
         let Some(judge) = &self.judge else {
             for (input, before) in self.inputs.iter().zip(&self.before) {
-                if rendered(renderer, input, budget)? != *before {
+                if rendered(renderer, input)? != *before {
                     return Some(false);
                 }
             }
             return Some(true);
         };
-        let texts = self
-            .inputs
-            .iter()
-            .map(|input| rendered(renderer, input, budget));
+        let texts = self.inputs.iter().map(|input| rendered(renderer, input));
         let texts: Vec<Rendered> = texts.collect::<Option<_>>()?;
         Some(judge(&texts))
     }
 }
 
-/// How many renderings may be made for one fault. Counted, what is found is the same on a slow machine and on a quick one.
-const MAX_RENDERINGS: usize = 20_000;
-
-/// How long all renderings for one fault may take, which matters for hostile templates alone.
-const MAX_TIME: Duration = Duration::from_secs(20);
-
-/// What it may take to mend one fault.
-pub(super) struct Budget {
-    deadline: Deadline,
-    renderings: Cell<usize>,
-}
-
-impl Default for Budget {
-    fn default() -> Budget {
-        Budget {
-            deadline: Deadline::of(MAX_TIME),
-            renderings: Cell::new(0),
-        }
-    }
-}
-
-impl Budget {
-    /// Whether nothing more may be rendered.
-    pub(super) fn is_spent(&self) -> bool {
-        self.renderings.get() >= MAX_RENDERINGS || self.deadline.is_over()
-    }
-}
-
 /// The text of a conversation. `None` if the budget is spent; what is too long counts as refused.
-pub(super) fn rendered(
-    renderer: &Renderer<'_>,
-    input: &RenderInput,
-    budget: &Budget,
-) -> Option<Rendered> {
-    if budget.is_spent() {
-        return None;
-    }
-    budget.renderings.set(budget.renderings.get() + 1);
-    let rendering = budget.deadline.render(renderer, input).ok();
-    Some(rendering.map(|rendering| rendering.text))
+pub(super) fn rendered(renderer: &Renderer<'_>, input: &RenderInput) -> Option<Rendered> {
+    let rendering = renderer.render_short(input).ok();
+    let text = rendering.map(|rendering| rendering.text);
+    // A rendering that ends with the budget is not refused.
+    (text.is_some() || !renderer.budget().is_spent()).then_some(text)
 }
 
 /// How many of some cases a template holds; `None` if the budget is spent.
-pub(super) fn count(renderer: &Renderer<'_>, cases: &[&Case], budget: &Budget) -> Option<usize> {
+pub(super) fn count(renderer: &Renderer<'_>, cases: &[&Case]) -> Option<usize> {
     let mut count = 0;
     for case in cases {
-        count += usize::from(case.holds(renderer, budget)?);
+        count += usize::from(case.holds(renderer)?);
     }
     Some(count)
 }

@@ -7,7 +7,9 @@ use crate::chat_template::expressions::Statement;
 use crate::chat_template::outline::{Block, Node};
 use crate::conversation::trace::{Outline, Trace, prepare};
 
-use super::case::{Budget, Case, rendered};
+use crate::budget::Budget;
+
+use super::case::{Case, rendered};
 
 /// So many cases are looked at.
 const MAX_CASES: usize = 50;
@@ -48,7 +50,7 @@ impl Decision {
         let Ok(outline) = Outline::of(jinja, false) else {
             return decision;
         };
-        let noting = prepare(&outline);
+        let noting = prepare(&outline, budget);
         let Ok(renderer) = noting.renderer() else {
             return decision;
         };
@@ -58,7 +60,7 @@ impl Decision {
                 continue;
             };
             let traces = inputs.map(|input| {
-                let noted = rendered(&renderer, input, budget).flatten();
+                let noted = rendered(&renderer, input).flatten();
                 noted.map(|noted| Trace::of(&noted))
             });
             let [Some(first), Some(second)] = traces else {

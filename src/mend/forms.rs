@@ -8,15 +8,11 @@ use crate::chat_template::{RenderInput, Renderer};
 use crate::json;
 use crate::value::Value;
 
-use super::case::{Budget, Case, Rendered, rendered};
+use super::case::{Case, Rendered, rendered};
 
 /// A conversation with the arguments of its calls as objects, and as texts. The first form is the one in which the
 /// template is known to take them.
-pub(super) fn arguments(
-    conversation: &ProbeConversation,
-    renderer: &Renderer<'_>,
-    budget: &Budget,
-) -> Option<Case> {
+pub(super) fn arguments(conversation: &ProbeConversation, renderer: &Renderer<'_>) -> Option<Case> {
     let own = conversation.input.clone();
     let mut other = own.clone();
     let mut is_other = false;
@@ -30,7 +26,7 @@ pub(super) fn arguments(
         }
     }
     let inputs = vec![own, other];
-    let before = texts(&inputs, renderer, budget)?;
+    let before = texts(&inputs, renderer)?;
     before[0].as_ref()?;
     let case = Case::new(inputs, before.clone());
     if !is_other || before[0] == before[1] {
@@ -54,11 +50,7 @@ fn written(value: &Value) -> String {
 }
 
 /// A conversation with arguments and tools that are encoded once, or twice.
-pub(super) fn twice(
-    conversation: &ProbeConversation,
-    renderer: &Renderer<'_>,
-    budget: &Budget,
-) -> Option<Case> {
+pub(super) fn twice(conversation: &ProbeConversation, renderer: &Renderer<'_>) -> Option<Case> {
     let input = conversation.input.clone();
     let mut values: Vec<Value> = vec![input.tools.clone()];
     values.extend(input.tools.as_array().into_iter().flatten().cloned());
@@ -71,7 +63,7 @@ pub(super) fn twice(
         values.extend(arguments.cloned());
     }
     values.retain(|value| value.as_str().is_none() && !value.is_empty());
-    let text = rendered(renderer, &input, budget)??;
+    let text = rendered(renderer, &input)??;
     let mut expected = text.clone();
     for value in &values {
         let once = written(value);
@@ -91,11 +83,7 @@ pub(super) fn twice(
 }
 
 /// A conversation with what has no content as empty texts, as null, and without the key.
-pub(super) fn content(
-    conversation: &ProbeConversation,
-    renderer: &Renderer<'_>,
-    budget: &Budget,
-) -> Option<Case> {
+pub(super) fn content(conversation: &ProbeConversation, renderer: &Renderer<'_>) -> Option<Case> {
     let form = |change: &dyn Fn(&mut Value) -> bool| {
         let mut input = conversation.input.clone();
         let changed = messages(&mut input).map(change).filter(|changed| *changed);
@@ -125,7 +113,7 @@ pub(super) fn content(
         form(&given(Value::Null))?,
         form(&absent)?,
     ];
-    let before = texts(&inputs, renderer, budget)?;
+    let before = texts(&inputs, renderer)?;
     let says_none = |text: &str| text.matches("None").count() + text.matches("Undefined").count();
     let least = before.iter().flatten().map(|text| says_none(text)).min()?;
     let is_right = |text: &Rendered| text.as_deref().is_some_and(|text| says_none(text) == least);
@@ -158,11 +146,7 @@ fn has_only_calls(message: &Value) -> bool {
 }
 
 /// A conversation at two times of a day, and on another day.
-pub(super) fn dates(
-    conversation: &ProbeConversation,
-    renderer: &Renderer<'_>,
-    budget: &Budget,
-) -> Option<Case> {
+pub(super) fn dates(conversation: &ProbeConversation, renderer: &Renderer<'_>) -> Option<Case> {
     let morning = DateTime::constant(2026, 3, 14, 9, 26, 53, 0);
     let times = [
         morning,
@@ -176,7 +160,7 @@ pub(super) fn dates(
         ..conversation.input.clone()
     });
     let inputs = Vec::from(inputs);
-    let before = texts(&inputs, renderer, budget)?;
+    let before = texts(&inputs, renderer)?;
     before[0].as_ref()?;
     let case = Case::new(inputs, before.clone());
     if before[0] == before[1] {
@@ -209,13 +193,9 @@ fn messages(input: &mut RenderInput) -> impl Iterator<Item = &mut Value> {
     input.messages.as_array_mut().into_iter().flatten()
 }
 
-fn texts(
-    inputs: &[RenderInput],
-    renderer: &Renderer<'_>,
-    budget: &Budget,
-) -> Option<Vec<Rendered>> {
+fn texts(inputs: &[RenderInput], renderer: &Renderer<'_>) -> Option<Vec<Rendered>> {
     inputs
         .iter()
-        .map(|input| rendered(renderer, input, budget))
+        .map(|input| rendered(renderer, input))
         .collect()
 }

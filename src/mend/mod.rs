@@ -31,13 +31,14 @@ mod search;
 
 use crate::analysis::analyze;
 use crate::analysis::conversations::{ProbeConversation, conversations};
+use crate::budget::{Budget, MENDING_ONE};
 use crate::chat_template::expressions::statements;
 use crate::chat_template::{ChatTemplate, RenderError, RenderInput};
 use crate::conversation::{Marking, MaskError, MaskPolicy};
 use crate::value::{Object, Value};
 
 use candidates::apply;
-use case::{Budget, Case};
+use case::Case;
 use deciding::Decision;
 use prefix::Follower;
 use search::search;
@@ -144,6 +145,7 @@ pub fn mend(
     base: &RenderInput,
     faults: &[Fault],
 ) -> Result<Mended, RenderError> {
+    let budget = &Budget::of_mending();
     let mut current = template.clone();
     let mut outcomes = Vec::new();
     for fault in Fault::ALL
@@ -151,8 +153,8 @@ pub fn mend(
         .filter(|fault| faults.contains(fault))
     {
         let verdict = match fault {
-            Fault::Generation => generation(&mut current, base)?,
-            _ => mend_one(&mut current, base, fault)?,
+            Fault::Generation => generation(&mut current, base, budget)?,
+            _ => mend_one(&mut current, base, fault, budget)?,
         };
         outcomes.push(Outcome { fault, verdict });
     }
@@ -163,8 +165,13 @@ pub fn mend(
 }
 
 /// Writes tags around what the model writes.
-fn generation(template: &mut ChatTemplate, base: &RenderInput) -> Result<Verdict, RenderError> {
-    let marking = match Marking::of(template, base, MaskPolicy::default()) {
+fn generation(
+    template: &mut ChatTemplate,
+    base: &RenderInput,
+    budget: &Budget,
+) -> Result<Verdict, RenderError> {
+    let prepared = template.prepare_within(budget);
+    let marking = match Marking::within(template, &prepared, base, MaskPolicy::default()) {
         Ok(marking) => marking,
         Err(MaskError::Render(error)) => return Err(error),
         Err(error) => {
@@ -201,8 +208,9 @@ fn mend_one(
     template: &mut ChatTemplate,
     base: &RenderInput,
     fault: Fault,
+    budget: &Budget,
 ) -> Result<Verdict, RenderError> {
-    let budget = &Budget::default();
+    let budget = &budget.part(MENDING_ONE);
     let cases = cases(template, base, fault, budget)?;
     let faulty = cases.iter().filter(|case| case.is_faulty()).count();
     if faulty == 0 {
@@ -255,17 +263,17 @@ fn cases(
     fault: Fault,
     budget: &Budget,
 ) -> Result<Vec<Case>, RenderError> {
-    let prepared = template.prepare();
+    let prepared = template.prepare_within(budget);
     prepared.renderer()?;
     let analysis = analyze(template, &prepared, base, &[])?;
     let renderer = prepared.renderer()?;
     let case = |conversation: &ProbeConversation| match fault {
-        Fault::Results => prefix::case(conversation, Follower::Tool, &renderer, budget),
-        Fault::Questions => prefix::case(conversation, Follower::User, &renderer, budget),
-        Fault::Json => forms::twice(conversation, &renderer, budget),
-        Fault::Arguments => forms::arguments(conversation, &renderer, budget),
-        Fault::Content => forms::content(conversation, &renderer, budget),
-        Fault::Dates => forms::dates(conversation, &renderer, budget),
+        Fault::Results => prefix::case(conversation, Follower::Tool, &renderer),
+        Fault::Questions => prefix::case(conversation, Follower::User, &renderer),
+        Fault::Json => forms::twice(conversation, &renderer),
+        Fault::Arguments => forms::arguments(conversation, &renderer),
+        Fault::Content => forms::content(conversation, &renderer),
+        Fault::Dates => forms::dates(conversation, &renderer),
         Fault::Generation => None,
     };
     Ok(conversations(&analysis.prober)

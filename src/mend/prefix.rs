@@ -4,7 +4,7 @@ use crate::analysis::conversations::ProbeConversation;
 use crate::chat_template::{RenderInput, Renderer};
 use crate::value::Value;
 
-use super::case::{Budget, Case, Judge, Rendered, rendered};
+use super::case::{Case, Judge, Rendered, rendered};
 
 /// Who speaks after a turn of the assistant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,14 +74,13 @@ pub(super) fn case(
     conversation: &ProbeConversation,
     follower: Follower,
     renderer: &Renderer<'_>,
-    budget: &Budget,
 ) -> Option<Case> {
     let stops = stops(conversation);
     let inputs = stops
         .iter()
         .map(|stop| conversation.before(stop.count, stop.is_prompt));
     let inputs: Vec<RenderInput> = inputs.collect();
-    let texts = inputs.iter().map(|input| rendered(renderer, input, budget));
+    let texts = inputs.iter().map(|input| rendered(renderer, input));
     let before: Vec<Rendered> = texts.collect::<Option<_>>()?;
     let growth = Growth {
         stops,

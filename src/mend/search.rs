@@ -2,10 +2,11 @@
 
 use std::fmt;
 
+use crate::budget::Budget;
 use crate::chat_template::ChatTemplate;
 
 use super::candidates::{Edit, apply};
-use super::case::{Budget, Case, count};
+use super::case::{Case, count};
 
 /// Why nothing was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,11 +78,11 @@ fn smallest(cases: &[Case], is_faulty: bool) -> Vec<&Case> {
 
 /// A few of the cases that a changed template fails.
 fn failing<'c>(jinja: &str, cases: &'c [Case], budget: &Budget) -> Option<Vec<&'c Case>> {
-    let prepared = ChatTemplate::from_jinja(jinja).prepare();
+    let prepared = ChatTemplate::from_jinja(jinja).prepare_within(budget);
     let renderer = prepared.renderer().ok()?;
     let mut failing = Vec::new();
     for case in cases {
-        if !case.holds(&renderer, budget)? {
+        if !case.holds(&renderer)? {
             failing.push(case);
         }
         if failing.len() == 4 {
@@ -102,20 +103,18 @@ struct Screen<'s> {
 impl Screen<'_> {
     /// How many of the faulty cases hold with some changes, if no other one suffers.
     fn mended(&self, edits: &[&Edit], at_least: usize) -> Option<usize> {
-        let prepared = ChatTemplate::from_jinja(apply(self.jinja, edits)).prepare();
+        let prepared =
+            ChatTemplate::from_jinja(apply(self.jinja, edits)).prepare_within(self.budget);
         // What is not valid mends nothing.
         let renderer = prepared.renderer().ok()?;
-        let holds_all = |cases: &[&Case]| {
-            cases
-                .iter()
-                .all(|case| case.holds(&renderer, self.budget) == Some(true))
-        };
+        let holds_all =
+            |cases: &[&Case]| cases.iter().all(|case| case.holds(&renderer) == Some(true));
         // Most changes break the first of them.
         let (first, rest) = self.sound.split_at(self.sound.len().min(1));
         if !holds_all(first) {
             return None;
         }
-        let count = count(&renderer, &self.faulty, self.budget)?;
+        let count = count(&renderer, &self.faulty)?;
         if count < at_least {
             return Some(count);
         }

@@ -6,7 +6,7 @@ use crate::lint::Complaint;
 use crate::response::{ParserOptions, parse};
 use crate::value::{Object, Value, object};
 
-use super::{EXHAUSTED, Survey};
+use super::Survey;
 
 /// So much of a prompt's end is kept, in bytes, where the output behind it is read by that as behind all of the prompt.
 const KEPT_OF_PROMPT: usize = 256;
@@ -38,10 +38,7 @@ impl Survey {
             "reasons": reasons.iter().map(reason).collect::<Value>(),
             "proof": derivation.map(proof),
             "complaints": complaints.iter().map(complaint).collect::<Value>(),
-            "lint_error": lint_error.map(|error| match error.is_exhausted() {
-                true => EXHAUSTED.to_owned(),
-                false => error.to_string(),
-            }),
+            "lint_error": lint_error.map(ToString::to_string),
             "capabilities": can.map(|can| can.to_value()),
         }
     }

@@ -28,16 +28,14 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use crate::analysis::{Capabilities, Certainty};
+use crate::budget::Budget;
 use crate::chat_template::{ChatTemplate, RenderError, RenderInput};
-use crate::derive::{Derivation, DeriveError, DeriveOptions, derive};
+use crate::derive::{Derivation, DeriveError, DeriveOptions, derive_within};
 use crate::format::{Format, Node, Way};
-use crate::lint::{Complaint, LintOptions, lint_chat_template};
+use crate::lint::{Complaint, LintOptions, lint_within};
 use crate::profile::{Effect, Target};
 use crate::remedy::Remedy;
 use crate::value::{Object, Value, object};
-
-/// What is said of a template that takes too much to be rendered.
-const EXHAUSTED: &str = "not even a question can be rendered within the time, the steps and the memory that a rendering may take";
 
 /// What there is to know of a chat template.
 #[derive(Debug, Clone, PartialEq)]
@@ -88,17 +86,19 @@ impl Survey {
     ///
     /// Two surveys can be compared if they have the same time: templates may write it.
     pub fn of(template: &ChatTemplate, base: &RenderInput) -> Survey {
-        let derivation = derive(template, &DeriveOptions::default().base(base.clone()));
+        let prepared = template.prepare_within(&Budget::of_question());
+        let derive_options = DeriveOptions::default().base(base.clone());
+        let derivation = derive_within(template, &prepared, &derive_options);
         let format = match &derivation {
-            Ok(_) => Format::of(template, base).ok(),
+            Ok(_) => Format::within(template, &prepared, base).ok(),
             Err(_) => None,
         };
         let options = LintOptions::default().base(base.clone());
         Survey {
             derivation,
             format,
-            complaints: lint_chat_template(template, &options),
-            capabilities: Capabilities::of(template, base),
+            complaints: lint_within(template, &prepared, &options),
+            capabilities: Capabilities::within(template, &prepared, base),
         }
     }
 
@@ -111,8 +111,7 @@ impl Survey {
         }
     }
 
-    /// Why nothing is derived, with names of the caller for what it advises to make use of. Which limit a template comes to first
-    /// that takes too much depends on the machine, so it is not named.
+    /// Why nothing is derived, with names of the caller for what it advises to make use of.
     ///
     /// ```
     /// use unjinja::Remedy;
@@ -125,12 +124,7 @@ impl Survey {
     /// ```
     pub fn error(&self, words: impl Fn(Remedy) -> &'static str) -> Option<String> {
         let error = self.derivation.as_ref().err()?;
-        Some(match error {
-            DeriveError::Render(why) | DeriveError::NoTurn(Some(why)) if why.is_exhausted() => {
-                EXHAUSTED.to_owned()
-            }
-            error => error.explain(words),
-        })
+        Some(error.explain(words))
     }
 
     /// For programs: an object of the `standing`; the `error`, if nothing is derived; how many renderings are

@@ -56,13 +56,18 @@ pub(crate) fn derivation(
         &mut out,
         "proof",
         &format!(
-            "{} of {total} renderings recovered, {} {} tried",
+            "{} of {total} renderings recovered, {} {} tried{}",
             derivation.recovered(),
             derivation.drafts,
             if derivation.drafts == 1 {
                 "draft"
             } else {
                 "drafts"
+            },
+            if derivation.ended_early {
+                ", and more could be: trying them took all the work that it may"
+            } else {
+                ""
             }
         ),
     );

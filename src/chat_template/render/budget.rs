@@ -1,91 +1,112 @@
-//! What a template may spend, since anybody may have written it.
+//! What one rendering may spend, since anybody may have written the template.
 //!
 //! minijinja counts instructions. What a single instruction does, whether it joins, repeats, compares
 //! or searches, is counted here in one unit, bytes: those of a text or a list that is made, a share of
 //! those that are only read, and a few for each value that is looked at. All of it is asked for before
-//! it is done. What neither catches, the clock does.
+//! it is done. Instructions and bytes together are the work that is taken from the template's budget.
 
 use std::cell::Cell;
-use std::time::Duration;
 
 use super::made;
-use crate::stopwatch::Stopwatch;
-use minijinja::{Error, ErrorKind, Value};
+use crate::budget::{BYTES, BYTES_IN_A_STEP, Budget, INSTRUCTIONS};
+use minijinja::{Error, ErrorKind, State, Value};
 
-/// Instructions that a template may run. Templates in use take some ten thousand.
-const MAX_STEPS: u64 = 5_000_000;
 /// How deeply macros and includes may call each other.
 pub(super) const MAX_RECURSION: usize = 200;
-/// Bytes that a template may make, with those that stand for what it reads and looks at.
-const MAX_BYTES: usize = 256 << 20;
 /// So many bytes are read in the time that it takes to make one.
 const READ_PER_MADE: usize = 8;
+/// A byte is changed in the time that it takes to make so many.
+const CHANGE: usize = 8;
 /// To look at a value takes as long as to make so many bytes.
 const LOOK: usize = 64;
 /// Bytes of a single text or list: what takes long with more of them can't be interrupted.
 pub(super) const MAX_PIECE: usize = 16 << 20;
-/// Pieces from this size on are an occasion to look at the clock.
-const LARGE_PIECE: usize = 16 << 10;
-/// How long it may take.
-const MAX_TIME: Duration = Duration::from_millis(800);
-/// Conversations that are longer than this take more of all: for each byte of what is given, a step, so many bytes, and
-/// so much time.
+/// Conversations that are longer than this take more of all: for each byte of what is given, a step and so many bytes.
 const ORDINARY: usize = 64 << 10;
 const BYTES_PER_GIVEN: usize = 16;
-const TIME_PER_GIVEN: Duration = Duration::from_nanos(200);
-/// The clock is asked once in so many times.
-const CLOCK_EVERY: u32 = 32;
 
 thread_local! {
     static LEFT: Cell<usize> = const { Cell::new(0) };
-    static STARTED: Cell<Option<Stopwatch>> = const { Cell::new(None) };
-    static BEYOND_ORDINARY: Cell<usize> = const { Cell::new(0) };
-    static ASKED: Cell<u32> = const { Cell::new(0) };
+    static LIMITS: Cell<Limits> = const { Cell::new(Limits { instructions: 0, bytes: 0, is_rest: false }) };
+    static RUN: Cell<u64> = const { Cell::new(0) };
+}
+
+/// The most that a rendering may take.
+#[derive(Clone, Copy)]
+struct Limits {
+    instructions: u64,
+    bytes: usize,
+    /// Less is left of the template's budget than a rendering may take.
+    is_rest: bool,
+}
+
+impl Limits {
+    /// The limits of a rendering of so many bytes, for which so many steps are left.
+    fn of(given: usize, left: u64) -> Limits {
+        let beyond = given.saturating_sub(ORDINARY);
+        let bytes = BYTES.saturating_add(beyond.saturating_mul(BYTES_PER_GIVEN));
+        let instructions = INSTRUCTIONS + beyond as u64;
+        let rest = usize::try_from(left).unwrap_or(usize::MAX);
+        let rest = rest.saturating_mul(BYTES_IN_A_STEP);
+        Limits {
+            instructions: instructions.min(left),
+            bytes: bytes.min(rest),
+            is_rest: left < instructions || rest < bytes,
+        }
+    }
 }
 
 /// Stands for the rendering that is under way in this thread.
-pub(super) struct Spending(());
+pub(super) struct Spending<'b>(&'b Budget);
 
-impl Spending {
+impl Spending<'_> {
     /// Begins a rendering of so many bytes.
-    pub(super) fn begin(given: usize) -> Spending {
+    pub(super) fn begin(given: usize, budget: &Budget) -> Spending<'_> {
         made::free();
-        BEYOND_ORDINARY.set(given.saturating_sub(ORDINARY));
-        LEFT.set(max_bytes());
-        STARTED.set(Some(Stopwatch::start()));
-        Spending(())
+        let limits = Limits::of(given, budget.left());
+        LIMITS.set(limits);
+        LEFT.set(limits.bytes);
+        RUN.set(0);
+        Spending(budget)
+    }
+}
+
+impl Drop for Spending<'_> {
+    fn drop(&mut self) {
+        let made = LIMITS.get().bytes - LEFT.get();
+        self.0.spend(RUN.get() + (made / BYTES_IN_A_STEP) as u64);
+        made::free();
     }
 }
 
 /// How many instructions the rendering may run that is under way, or was last.
 pub(super) fn max_steps() -> u64 {
-    MAX_STEPS + BEYOND_ORDINARY.get() as u64
+    LIMITS.get().instructions
 }
 
-fn max_bytes() -> usize {
-    MAX_BYTES.saturating_add(BEYOND_ORDINARY.get().saturating_mul(BYTES_PER_GIVEN))
+/// The error of a rendering that has run all instructions that it may.
+pub(super) fn too_many_steps() -> String {
+    match LIMITS.get().is_rest {
+        true => NOTHING_LEFT.to_owned(),
+        false => format!("the template takes more than {} steps", max_steps()),
+    }
 }
 
-fn max_time() -> Duration {
-    let given = u32::try_from(BEYOND_ORDINARY.get()).unwrap_or(u32::MAX);
-    MAX_TIME + TIME_PER_GIVEN * given
-}
+/// What is said where one rendering would do, but not after all those before it.
+pub(super) const NOTHING_LEFT: &str = "the renderings so far have taken too much work to go on";
 
-impl Drop for Spending {
-    fn drop(&mut self) {
-        STARTED.set(None);
-        made::free();
+/// Notes how many instructions have been run, where a loop or a macro begins and where the rendering ends. What fails in between
+/// has run a few more, at most as many as the template has.
+pub(super) fn note_run(state: &State<'_, '_>) {
+    if let Some((run, _)) = state.fuel_levels() {
+        RUN.set(run);
     }
 }
 
 /// Notes that so many bytes are about to be made.
 pub(super) fn spend(bytes: usize) -> Result<(), Error> {
     limit(bytes)?;
-    take(bytes)?;
-    match bytes < LARGE_PIECE {
-        true => tick(),
-        false => look_at_clock(),
-    }
+    take(bytes)
 }
 
 /// Refuses a text or a list that is too large.
@@ -111,14 +132,18 @@ pub(super) fn spend_items(count: usize) -> Result<(), Error> {
 
 /// Notes that a text of so many bytes is about to be read.
 pub(super) fn read(bytes: usize) -> Result<(), Error> {
-    take(bytes / READ_PER_MADE)?;
-    tick()
+    take(bytes / READ_PER_MADE)
+}
+
+/// Notes that each character of a text of so many bytes is about to be changed.
+pub(super) fn change(bytes: usize) -> Result<(), Error> {
+    limit(bytes)?;
+    take(bytes.saturating_mul(CHANGE))
 }
 
 /// Notes that so many values are about to be looked at.
 pub(super) fn look(count: usize) -> Result<(), Error> {
-    take(count.saturating_mul(LOOK))?;
-    tick()
+    take(count.saturating_mul(LOOK))
 }
 
 fn take(bytes: usize) -> Result<(), Error> {
@@ -127,34 +152,14 @@ fn take(bytes: usize) -> Result<(), Error> {
             LEFT.set(left);
             Ok(())
         }
-        None => Err(exhausted(format!(
-            "the template makes or reads more than {} MiB",
-            max_bytes() >> 20
-        ))),
+        None => Err(exhausted(match LIMITS.get() {
+            Limits { is_rest: true, .. } => NOTHING_LEFT.to_owned(),
+            limits => format!(
+                "the template makes or reads more than {} MiB",
+                limits.bytes >> 20
+            ),
+        })),
     }
-}
-
-/// Looks at the clock, now and then.
-pub(super) fn tick() -> Result<(), Error> {
-    let asked = ASKED.get().wrapping_add(1);
-    ASKED.set(asked);
-    match asked % CLOCK_EVERY {
-        0 => look_at_clock(),
-        _ => Ok(()),
-    }
-}
-
-fn look_at_clock() -> Result<(), Error> {
-    if STARTED
-        .get()
-        .is_some_and(|started| started.elapsed() > max_time())
-    {
-        return Err(exhausted(format!(
-            "the template takes longer than {} ms",
-            max_time().as_millis()
-        )));
-    }
-    Ok(())
 }
 
 /// From then on, there is nothing left to spend.

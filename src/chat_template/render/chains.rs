@@ -8,8 +8,7 @@ use minijinja::machinery::{
 };
 use minijinja::{Error, ErrorKind};
 
-use super::constants;
-use crate::stopwatch::IS_BARE;
+use super::{IS_BARE, constants};
 
 /// Chains longer than this are refused.
 const MAX_LENGTH: usize = 2_000;
@@ -62,7 +61,7 @@ pub(super) fn parsed<T: Send>(
 }
 
 /// Goes through a template's tree, with a stack that is large enough for its longest chain.
-fn guarded<T: Send>(
+pub(super) fn guarded<T: Send>(
     jinja: &str,
     config: &TemplateConfig,
     go_through: impl Fn() -> Result<T, Error> + Sync,

@@ -43,12 +43,7 @@ impl RenderError {
     ) -> RenderError {
         let mut message = match (error.detail(), error.kind()) {
             (Some(detail), _) => detail.to_owned(),
-            (None, minijinja::ErrorKind::OutOfFuel) => {
-                format!(
-                    "the template takes more than {} steps",
-                    super::budget::max_steps()
-                )
-            }
+            (None, minijinja::ErrorKind::OutOfFuel) => super::budget::too_many_steps(),
             (None, kind) => kind.to_string(),
         };
         let mut cause = std::error::Error::source(error);
@@ -105,7 +100,8 @@ impl RenderError {
         &self.message
     }
 
-    /// What it means that not even a question can be rendered: that the template is not valid, or just that.
+    /// The meaning of the error where a template was asked a question: that it is not valid, takes too much, or can't even
+    /// render a question.
     ///
     /// ```
     /// use unjinja::chat_template::{ChatTemplate, RenderInput};
@@ -113,15 +109,17 @@ impl RenderError {
     /// for (jinja, meaning) in [
     ///     ("{% if %}", "this is not a valid chat template"),
     ///     ("{{ 1 + '' }}", "not even a question can be rendered"),
+    ///     ("{{ 'ab' * 100000000 }}", "this chat template takes too much to be asked"),
     /// ] {
     ///     let error = ChatTemplate::from_jinja(jinja).render(&RenderInput::default()).unwrap_err();
     ///     assert_eq!(error.of_question(), meaning);
     /// }
     /// ```
     pub fn of_question(&self) -> &'static str {
-        match self.is_invalid {
-            true => "this is not a valid chat template",
-            false => "not even a question can be rendered",
+        match (self.is_invalid, self.is_exhausted) {
+            (true, _) => "this is not a valid chat template",
+            (false, true) => "this chat template takes too much to be asked",
+            (false, false) => "not even a question can be rendered",
         }
     }
 

@@ -2,7 +2,7 @@
 //!
 //! minijinja can be given filters and functions, but not operators. So the instructions for
 //! operators, comparisons and slices, and those that write a list down, become calls of functions;
-//! what calls return is taken note of; and where a loop or a macro begins, the clock is looked at.
+//! what calls return is taken note of; and where a loop or a macro begins, it is noted how many instructions have been run.
 
 use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
@@ -24,7 +24,7 @@ const LIST: &str = "__list";
 const MADE: &str = "__made";
 const MAPPING: &str = "__mapping";
 const MADE_ELSEWHERE: &str = "__made_elsewhere";
-const TICK: &str = "__tick";
+const RUN: &str = "__run";
 const METHOD: &str = "__method";
 const ITEM: &str = "__item";
 const KEY: &str = "__key";
@@ -117,7 +117,7 @@ pub(super) fn add_to(environment: &mut Environment<'_>) {
     environment.add_filter(MADE, made::written_down);
     environment.add_filter(MAPPING, dicts::of_list);
     environment.add_filter(MADE_ELSEWHERE, |value: &Value| made::noted(value.clone()));
-    environment.add_filter(TICK, budget::tick);
+    environment.add_filter(RUN, budget::note_run);
     environment.add_filter(METHOD, dicts::method_or_attribute);
     environment.add_filter(ITEM, dicts::item_or_method);
     environment.add_filter(KEY, |key: &Value| check_key(key).map(|()| key.clone()));
@@ -266,7 +266,7 @@ fn rebuilt<'s>(
         let mut piece = Vec::new();
         piece.extend(assigned.remove(&index).into_iter().flatten());
         if macro_starts.contains(&index) {
-            piece.extend(tick());
+            piece.extend(note_run());
         }
         let notes = note_taker.as_mut().map(|taker| taker.around(old, index));
         let (before, after) = notes.unwrap_or_default();
@@ -318,8 +318,8 @@ pub(super) fn call<'s>(name: &'s str, arguments: u16) -> Instruction<'s> {
     Instruction::ApplyFilter(name, Some(arguments), UNNUMBERED)
 }
 
-fn tick<'s>() -> [Instruction<'s>; 2] {
-    [call(TICK, 0), Instruction::DiscardTop]
+fn note_run<'s>() -> [Instruction<'s>; 2] {
+    [call(RUN, 0), Instruction::DiscardTop]
 }
 
 fn replacement<'s>(old: &Instruction<'s>, changes_lists: bool) -> Vec<Instruction<'s>> {
@@ -417,7 +417,7 @@ fn replacement<'s>(old: &Instruction<'s>, changes_lists: bool) -> Vec<Instructio
         Instruction::CallFunction(..) | Instruction::CallObject(_) => {
             vec![old.clone(), unary(MADE_ELSEWHERE)]
         }
-        Instruction::Iterate(_) => std::iter::once(old.clone()).chain(tick()).collect(),
+        Instruction::Iterate(_) => std::iter::once(old.clone()).chain(note_run()).collect(),
         Instruction::EmitRaw(text) if text.len() > SHORT_TEXT => {
             vec![
                 Instruction::LoadConst(Value::from(*text)),

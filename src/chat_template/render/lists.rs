@@ -83,7 +83,7 @@ impl Object for List {
         method: &str,
         args: &[Value],
     ) -> Result<Value, Error> {
-        budget::tick()?;
+        budget::look(1)?;
         match method {
             "append" => {
                 let (item,) = from_args::<(Value,)>(args)?;

@@ -51,6 +51,9 @@ fn count(text: &str, method: &str, args: &[Value]) -> Result<(), Error> {
         "startswith" | "endswith" | "find" | "rfind" | "index" | "rindex" | "count" => {
             budget::read(text.len())
         }
+        "upper" | "lower" | "title" | "capitalize" | "swapcase" | "casefold" => {
+            budget::change(text.len())
+        }
         _ if method.starts_with("is") => budget::read(text.len()),
         _ => budget::spend(text.len()),
     }

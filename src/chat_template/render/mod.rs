@@ -51,6 +51,7 @@ use minijinja::machinery::{CompiledTemplate, TemplateConfig, make_string_output}
 use minijinja::syntax::SyntaxConfig;
 use minijinja::{AutoEscape, Environment};
 
+use crate::budget::{BYTES_COMPILED_IN_A_STEP, Budget};
 use crate::value::Value;
 
 pub use error::RenderError;
@@ -58,6 +59,16 @@ pub use input::RenderInput;
 pub(crate) use input::{OTHER_REASONING_KEYS, REASONING_KEYS};
 use program::Program;
 use steps::{NotedSpans, Steps};
+
+/// Whether there is no system: WebAssembly without one has no clock, and no threads.
+pub(crate) const IS_BARE: bool = cfg!(all(target_family = "wasm", target_os = "unknown"));
+
+/// Bytes of a text that is worth looking at, where a few short messages are rendered: there are dozens of such texts,
+/// they are compared piece by piece, and all are kept.
+const SHORT_TEXT: usize = 1 << 18;
+
+/// Bytes of such a text with notes of what has written it.
+const NOTED_TEXT: usize = 1 << 20;
 
 /// What a template has written.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -79,10 +90,11 @@ pub struct PreparedTemplate {
     /// Where in the text, and where in the original, the pieces begin that are alike.
     seams: Vec<(usize, usize)>,
     variables: OnceLock<Vec<(String, bool)>>,
+    budget: Budget,
 }
 
 impl PreparedTemplate {
-    pub(crate) fn new(jinja: &str) -> PreparedTemplate {
+    pub(super) fn new(jinja: &str, budget: Budget) -> PreparedTemplate {
         // Jinja has one kind of line end.
         let jinja = jinja.replace("\r\n", "\n").replace('\r', "\n");
         // What is too long is refused when it is compiled.
@@ -96,14 +108,21 @@ impl PreparedTemplate {
                 original: Some(jinja),
                 seams: rewritten.seams,
                 variables: OnceLock::new(),
+                budget,
             },
             None => PreparedTemplate {
                 text: jinja,
                 original: None,
                 seams: Vec::new(),
                 variables: OnceLock::new(),
+                budget,
             },
         }
+    }
+
+    /// The work that may still be done with it.
+    pub(crate) fn budget(&self) -> &Budget {
+        &self.budget
     }
 
     /// The text that is compiled, by which places go.
@@ -128,26 +147,26 @@ impl PreparedTemplate {
     }
 
     fn find_variables(&self) -> Vec<(String, bool)> {
+        // What is refused has none.
         if self.compiled().is_err() {
             return Vec::new();
         }
-        let mut environment = Environment::empty();
-        environment.set_syntax(syntax());
-        let Ok(template) = environment.template_from_str(&self.text) else {
-            return Vec::new();
-        };
-        let compiled = minijinja::machinery::get_compiled_template(&template);
-        let set = instructions::names_set(&compiled.instructions);
-        let mut names = template.undeclared_variables(false);
-        let read_before = instructions::names_read_before_set(&compiled.instructions);
-        names.extend(read_before.into_iter().map(str::to_owned));
-        names
-            .into_iter()
-            .map(|name| {
+        let found = chains::guarded(&self.text, &config(), || {
+            let mut environment = Environment::empty();
+            environment.set_syntax(syntax());
+            let template = environment.template_from_str(&self.text)?;
+            let compiled = minijinja::machinery::get_compiled_template(&template);
+            let set = instructions::names_set(&compiled.instructions);
+            let mut names = template.undeclared_variables(false);
+            let read_before = instructions::names_read_before_set(&compiled.instructions);
+            names.extend(read_before.into_iter().map(str::to_owned));
+            let names = names.into_iter().map(|name| {
                 let is_set = set.contains(&name.as_str());
                 (name, is_set)
-            })
-            .collect()
+            });
+            Ok(names.collect())
+        });
+        found.unwrap_or_default()
     }
 
     /// What stands in the template, statement by statement.
@@ -197,6 +216,7 @@ pub struct Renderer<'t> {
     environment: Environment<'t>,
     compiled: CompiledTemplate<'t>,
     prepared: &'t PreparedTemplate,
+    budget: Budget,
     /// The tools of the rendering before, as templates have them: mostly they are the same again.
     tools: Mutex<(Value, minijinja::Value)>,
 }
@@ -218,7 +238,7 @@ pub(crate) struct Tracer<'t> {
 impl Tracer<'_> {
     /// Renders a conversation, and gives all steps that were taken, be it up to an error.
     pub(crate) fn render(&self, input: &RenderInput) -> (Result<Rendering, RenderError>, Steps) {
-        steps::noting(&self.places, || self.renderer.render(input))
+        steps::noting(&self.places, || self.renderer.render_short(input))
     }
 }
 
@@ -256,6 +276,9 @@ impl<'t> Renderer<'t> {
         prepared: &'t PreparedTemplate,
         mut places: Option<&mut NotedSpans>,
     ) -> Result<Renderer<'t>, RenderError> {
+        prepared
+            .budget
+            .spend(prepared.text.len() as u64 / BYTES_COMPILED_IN_A_STEP);
         let compiled = prepared.compiled();
         let mut compiled = compiled.map_err(|error| prepared.error(&error))?;
         instructions::replace(&mut compiled, places.as_deref_mut());
@@ -267,13 +290,30 @@ impl<'t> Renderer<'t> {
             environment,
             compiled,
             prepared,
+            budget: prepared.budget.clone(),
             tools: Mutex::new((Value::Null, values::to_template(&Value::Null))),
         })
     }
 
+    /// The work that may still be done by rendering.
+    pub(crate) fn budget(&self) -> &Budget {
+        &self.budget
+    }
+
+    /// The same for renderings that draw from another budget.
+    pub(crate) fn within(self, budget: &Budget) -> Renderer<'t> {
+        Renderer {
+            budget: budget.clone(),
+            ..self
+        }
+    }
+
     /// Renders a conversation.
     pub fn render(&self, input: &RenderInput) -> Result<Rendering, RenderError> {
-        let _spending = budget::Spending::begin(input::size(input));
+        if self.budget.is_spent() {
+            return Err(RenderError::given_up(budget::NOTHING_LEFT));
+        }
+        let _spending = budget::Spending::begin(input::size(input), &self.budget);
         let mut environment = self.environment.clone();
         environment.set_fuel(Some(budget::max_steps()));
         time::add_to(&mut environment, input.now);
@@ -297,6 +337,26 @@ impl<'t> Renderer<'t> {
         })
     }
 
+    /// Renders a few short messages; a text that is much longer than these is given up.
+    pub(crate) fn render_short(&self, input: &RenderInput) -> Result<Rendering, RenderError> {
+        self.render_up_to(SHORT_TEXT, input)
+    }
+
+    /// The same with a template that notes what it writes.
+    pub(crate) fn render_noted(&self, input: &RenderInput) -> Result<Rendering, RenderError> {
+        self.render_up_to(NOTED_TEXT, input)
+    }
+
+    fn render_up_to(&self, most: usize, input: &RenderInput) -> Result<Rendering, RenderError> {
+        let rendering = self.render(input)?;
+        match rendering.text.len() > most {
+            true => Err(RenderError::given_up(format!(
+                "the rendering of a few short messages is longer than {most} bytes"
+            ))),
+            false => Ok(rendering),
+        }
+    }
+
     /// The tools as templates have them.
     fn tools(&self, tools: &Value) -> minijinja::Value {
         let mut known = self.tools.lock().unwrap_or_else(PoisonError::into_inner);
@@ -313,7 +373,7 @@ impl<'t> Renderer<'t> {
         text: &mut String,
     ) -> Result<(), minijinja::Error> {
         let mut output = make_string_output(text);
-        minijinja::machinery::eval(
+        let (_, state) = minijinja::machinery::eval(
             environment,
             &self.compiled.instructions,
             root,
@@ -321,6 +381,7 @@ impl<'t> Renderer<'t> {
             &mut output,
             AutoEscape::None,
         )?;
+        budget::note_run(&state);
         Ok(())
     }
 }

@@ -207,7 +207,7 @@ pub(super) fn negate(value: &Value) -> Result<Value, Error> {
 
 /// `item in container`
 pub(super) fn contained(item: &Value, container: &Value) -> Result<bool, Error> {
-    budget::tick()?;
+    budget::look(1)?;
     if container.is_undefined() {
         return Ok(false);
     }

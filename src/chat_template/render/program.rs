@@ -1,6 +1,7 @@
 //! What stands in a template, statement by statement: what each reads, calls and compares, and the blocks
 //! around it.
 
+use std::cmp::Reverse;
 use std::ops::Range;
 
 use minijinja::machinery::Span;
@@ -19,6 +20,8 @@ pub(crate) struct Program {
     pub(crate) macros: Vec<String>,
     /// The names and keys that the template gives to something itself.
     pub(crate) own_names: Vec<String>,
+    /// The statements in the order of their places, each with where it and all before it end.
+    by_place: Vec<(usize, usize)>,
 }
 
 /// A tag, something that is printed, or raw text.
@@ -119,7 +122,26 @@ impl Program {
     pub(super) fn of(template: &Stmt<'_>) -> Program {
         let mut reader = ProgramReader::default();
         reader.statement(template, None);
+        reader.program.index();
         reader.program
+    }
+
+    /// Notes in which order the statements stand: they are looked for by their places, once for each step of a rendering.
+    fn index(&mut self) {
+        let mut numbers: Vec<usize> = (0..self.statements.len()).collect();
+        // Of several that begin at one place, the innermost comes last.
+        numbers.sort_by_key(|number| {
+            let place = &self.statements[*number].place;
+            (place.start, Reverse(place.end), Reverse(*number))
+        });
+        let mut reach = 0;
+        self.by_place = numbers
+            .into_iter()
+            .map(|number| {
+                reach = reach.max(self.statements[number].place.end);
+                (number, reach)
+            })
+            .collect();
     }
 
     /// Adds a statement, which makes use of what has been noted since `from`, and returns its number.
@@ -171,11 +193,16 @@ impl Program {
 
     /// The innermost statement whose expression holds a place.
     pub(crate) fn at(&self, place: &Range<usize>) -> Option<&Statement> {
-        let holds = |statement: &&Statement| {
-            statement.place.start <= place.start && place.end <= statement.place.end
-        };
-        let all = self.statements.iter().filter(holds);
-        all.min_by_key(|statement| statement.place.len())
+        let begun =
+            |(number, _): &(usize, usize)| self.statements[*number].place.start <= place.start;
+        let before = &self.by_place[..self.by_place.partition_point(begun)];
+        // Expressions stand within or behind each other, so the last one that has begun and goes so far is the innermost.
+        let mut reaching = before
+            .iter()
+            .rev()
+            .take_while(|(_, reach)| *reach >= place.end);
+        let holding = reaching.find(|(number, _)| self.statements[*number].place.end >= place.end);
+        holding.map(|(number, _)| &self.statements[*number])
     }
 }
 

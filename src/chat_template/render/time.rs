@@ -1,14 +1,13 @@
 //! `strftime_now`
 
-use crate::stopwatch::IS_BARE;
 use jiff::civil::DateTime;
 use jiff::fmt::strtime;
 use minijinja::value::{Kwargs, Rest};
 use minijinja::{Environment, Error, Value};
 
 use super::arguments::Arguments;
-use super::budget;
 use super::error::invalid;
+use super::{IS_BARE, budget};
 
 /// Adds the function that returns the current time, or the one that stands for it.
 pub(super) fn add_to(environment: &mut Environment<'_>, now: Option<DateTime>) {

@@ -25,7 +25,8 @@ mod words;
 
 use std::ops::Range;
 
-use crate::chat_template::{ChatTemplate, RenderError, RenderInput};
+use crate::budget::Budget;
+use crate::chat_template::{ChatTemplate, PreparedTemplate, RenderError, RenderInput};
 use crate::diagnostic::Diagnostic;
 use crate::markers::common_prefix;
 use crate::position::Position;
@@ -117,9 +118,18 @@ pub fn lint_chat_template(
     template: &ChatTemplate,
     options: &LintOptions<'_>,
 ) -> Result<Vec<Complaint>, RenderError> {
-    let prepared = template.prepare();
+    let prepared = template.prepare_within(&Budget::of_question());
+    lint_within(template, &prepared, options)
+}
+
+/// The same for a template that is prepared, within its budget.
+pub(crate) fn lint_within(
+    template: &ChatTemplate,
+    prepared: &PreparedTemplate,
+    options: &LintOptions<'_>,
+) -> Result<Vec<Complaint>, RenderError> {
     let base = with_tokens(template, &options.base);
-    let (stage, error) = Stage::new(template, &prepared, &base)?;
+    let (stage, error) = Stage::new(template, prepared, &base)?;
     let mut report = Report {
         stage: &stage,
         complaints: Complaints::default(),

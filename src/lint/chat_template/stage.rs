@@ -1,10 +1,9 @@
 //! Where conversations are rendered: each once, and all within one budget.
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::ops::Range;
 use std::rc::Rc;
-use std::time::Duration;
 
 use crate::analysis;
 use crate::analysis::probe::Setting;
@@ -16,15 +15,9 @@ use crate::chat_template::{
 };
 use crate::json;
 use crate::position::Position;
-use crate::stopwatch::Stopwatch;
 use crate::value::Value;
 
 use super::talk::{Form, Talk, WordKind, Writer};
-
-/// How long all renderings may take together. Ordinary templates take some milliseconds.
-const MAX_RENDERING: Duration = Duration::from_secs(3);
-/// How long a rendering may be to be worth looking at, in bytes.
-const MAX_TEXT: usize = 1 << 18;
 
 /// What a conversation renders to.
 pub(super) type Outcome = Rc<Result<String, RenderError>>;
@@ -44,7 +37,6 @@ pub(super) struct Stage<'t> {
     pub(super) takes_calls: bool,
     outcomes: RefCell<HashMap<String, Outcome>>,
     traces: RefCell<HashMap<String, Rc<Traced>>>,
-    spent: Cell<Duration>,
     gave_up: RefCell<Option<RenderError>>,
 }
 
@@ -121,7 +113,6 @@ impl<'t> Stage<'t> {
             takes_calls: false,
             outcomes: RefCell::default(),
             traces: RefCell::default(),
-            spent: Cell::default(),
             gave_up: RefCell::default(),
         };
         if error.is_none() {
@@ -184,7 +175,7 @@ impl<'t> Stage<'t> {
 
     /// Renders what is given, whether it was rendered before or not.
     pub(super) fn render_input(&self, input: &RenderInput) -> Result<String, RenderError> {
-        self.timed(|| Ok(self.renderer.render(input)?.text))
+        self.unless_given_up(|| Ok(self.renderer.render_short(input)?.text))
     }
 
     /// The text of a conversation, if it is rendered.
@@ -200,7 +191,7 @@ impl<'t> Stage<'t> {
             return known.clone();
         }
         let mut steps = Steps::default();
-        let text = self.timed(|| {
+        let text = self.unless_given_up(|| {
             let (rendering, taken) = self.tracer.render(&input);
             steps = taken;
             Ok(rendering?.text)
@@ -224,33 +215,20 @@ impl<'t> Stage<'t> {
         traced
     }
 
-    fn timed(
+    fn unless_given_up(
         &self,
         render: impl FnOnce() -> Result<String, RenderError>,
     ) -> Result<String, RenderError> {
         if let Some(error) = &*self.gave_up.borrow() {
             return Err(error.clone());
         }
-        let start = Stopwatch::start();
         let rendered = render();
-        self.spent.set(self.spent.get() + start.elapsed());
-        let error = match &rendered {
-            Err(error) if error.is_exhausted() => Some(error.clone()),
-            Ok(text) if text.len() > MAX_TEXT => Some(RenderError::given_up(format!(
-                "the rendering of a few short messages is longer than {MAX_TEXT} bytes"
-            ))),
-            _ if self.spent.get() > MAX_RENDERING => Some(RenderError::given_up(
-                "the renderings so far have taken too long to go on",
-            )),
-            _ => None,
-        };
-        match error {
-            Some(error) => {
-                self.gave_up.replace(Some(error.clone()));
-                Err(error)
-            }
-            None => rendered,
+        if let Err(error) = &rendered
+            && error.is_exhausted()
+        {
+            self.gave_up.replace(Some(error.clone()));
         }
+        rendered
     }
 
     /// Why it was not worth going on, if it was not.

@@ -85,6 +85,8 @@ fn look_at(value: &Value) -> Result<(), Error> {
 }
 
 fn cased(value: &Value, change: impl Fn(&str) -> String) -> Result<Value, Error> {
-    let text = change(&printing::str(value)?);
+    let text = printing::str(value)?;
+    budget::change(text.len())?;
+    let text = change(&text);
     Ok(escape::as_safe_as(value, Value::from(text)))
 }

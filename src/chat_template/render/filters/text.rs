@@ -72,7 +72,7 @@ fn center(value: &Value, args: Rest<Value>, named: Kwargs) -> Result<Value, Erro
 
 fn capitalize(value: &Value) -> Result<Value, Error> {
     let text = printing::str(value)?;
-    budget::spend(text.len())?;
+    budget::change(text.len())?;
     Ok(escape::as_safe_as(
         value,
         strings::capitalized(&text).into(),

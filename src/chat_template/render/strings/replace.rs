@@ -22,6 +22,7 @@ pub(in crate::chat_template::render) fn replaced(
         "" => text.chars().count() + 1,
         _ => text.matches(old).count(),
     };
+    budget::look(places)?;
     let growth = places.min(count).saturating_mul(new.len());
     budget::spend(text.len().saturating_add(growth))?;
     Ok(Value::from(text.replacen(old, new, count)))
