@@ -304,7 +304,7 @@ mod tests {
                 ..RenderInput::default()
             };
             let outline = Outline::of(jinja, true).unwrap();
-            let noting = prepare(&outline);
+            let noting = prepare(&outline, &Budget::unlimited());
             let trace = trace(&noting.renderer().unwrap(), &input).unwrap();
             assert_eq!(trace.text, template.render(&input).unwrap().text, "{jinja}");
             let written: String = trace
