@@ -39,6 +39,12 @@ CALLS = (
 )
 
 
+class Address(str):
+    """Where a server listens, and its process."""
+
+    process = None
+
+
 @contextlib.contextmanager
 def serving(*arguments, told=None, signal=signal.SIGTERM):
     """Runs the server, and gives its address. What it has told is in the list in the end."""
@@ -47,8 +53,10 @@ def serving(*arguments, told=None, signal=signal.SIGTERM):
     line = process.stdout.readline()
     if not line:
         pytest.fail(process.stderr.read())
+    address = Address(line.split()[-1])
+    address.process = process
     try:
-        yield line.split()[-1]
+        yield address
     finally:
         process.send_signal(signal)
         _, errors = process.communicate(timeout=40)
