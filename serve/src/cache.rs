@@ -52,7 +52,7 @@ impl<V> Cache<V> {
         make: impl FnOnce() -> Result<V, E>,
         size: impl FnOnce(&V) -> usize,
     ) -> Result<Arc<V>, E> {
-        let key = self.hashers.each_ref().map(|hasher| hasher.hash_one(text));
+        let key = self.key(text);
         if let Some(value) = self.known().get(key) {
             return Ok(value);
         }
@@ -63,6 +63,15 @@ impl<V> Cache<V> {
             self.known().put(key, Arc::clone(&value), bytes, self.most);
         }
         Ok(value)
+    }
+
+    /// The value of a text, if it is made.
+    pub(crate) fn find(&self, text: &str) -> Option<Arc<V>> {
+        self.known().get(self.key(text))
+    }
+
+    fn key(&self, text: &str) -> [u64; 2] {
+        self.hashers.each_ref().map(|hasher| hasher.hash_one(text))
     }
 
     fn known(&self) -> MutexGuard<'_, Known<V>> {

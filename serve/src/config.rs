@@ -56,7 +56,8 @@ pub struct Limits {
     pub body: usize,
     /// So many answers are given at once.
     pub requests: usize,
-    /// So many requests are made ready at once: read, rendered, and given a grammar. Of large ones it is a quarter of that.
+    /// So many requests are made ready at once: read, rendered, and given a grammar. Of large ones, and of grammars that are not known, it is an
+    /// eighth of that.
     pub work: usize,
     /// So many bytes may requests and answers hold at once, each beyond its first 64 KiB.
     pub held: usize,
@@ -75,7 +76,7 @@ impl Default for Limits {
         Limits {
             body: 32 << 20,
             requests: 1024,
-            work: 8,
+            work: 16,
             held: 1 << 30,
             client_timeout: Duration::from_secs(30),
             to_come_in: Duration::from_secs(60),

@@ -35,6 +35,7 @@ mod explain;
 mod fault;
 mod guard;
 mod held;
+mod making;
 mod metrics;
 mod model;
 mod object;

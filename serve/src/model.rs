@@ -19,7 +19,7 @@ use crate::fault::Fault;
 use crate::object::object;
 use crate::request::Request;
 use crate::upstream::{Constraint, Engine};
-use crate::work::Wanted;
+use crate::work::{Expected, Wanted};
 
 /// So many bytes of formats and of grammars are kept.
 const KEPT_FORMATS: usize = 16 << 20;
@@ -83,6 +83,8 @@ enum Unheld {
     Because(String),
     /// What is asked for is refused, or nobody waits for it.
     Fault(Fault),
+    /// It takes longer than is expected.
+    Late,
 }
 
 impl From<Fault> for Unheld {
@@ -124,8 +126,9 @@ impl Model {
             base,
             template,
         };
-        let format = model.format(&Object::new());
-        let preserved = format.as_ref().as_ref().map(Format::preserved_tokens);
+        let format = model.format(&Object::new(), Expected::Long);
+        let format = format.as_deref().and_then(|format| format.as_ref().ok());
+        let preserved = format.map(Format::preserved_tokens);
         let preserved = preserved.unwrap_or_default();
         Ok((Model { preserved, ..model }, warning))
     }
@@ -141,41 +144,45 @@ impl Model {
             .filter(|token| !token.is_empty())
     }
 
-    /// Makes a request ready: this may take as long as a chat template may, and is no work for a thread that others wait for. What is in
-    /// the prompt is in the request no longer.
-    pub(crate) fn ready(
-        &self,
-        request: &mut Request,
-        engine: &Engine,
-        holding: Holding,
-        wanted: &Wanted,
-    ) -> Result<Ready, Fault> {
+    /// Makes a request ready, without a constraint: this may take as long as a chat template may, and is no work for a thread that others
+    /// wait for. What is in the prompt is in the request no longer.
+    pub(crate) fn ready(&self, request: &mut Request, wanted: &Wanted) -> Result<Ready, Fault> {
         if json::write(&request.variables.clone().into()).len() > MAX_VARIABLES {
             let message = format!("they have more than {MAX_VARIABLES} bytes");
             return Err(Fault::of("chat_template_kwargs", message));
         }
         let prompt = self.prompt(request, wanted)?.into();
         request.messages = Vec::new();
-        wanted.check()?;
-        let request = &*request;
         let tools = match request.offered() {
             [] => Tools::none(),
             tools => Tools::from_value(&tools.to_vec().into()),
         };
-        let mut ready = Ready {
+        Ok(Ready {
             prompt,
             tools,
             constraint: None,
             warning: None,
-        };
+        })
+    }
+
+    /// Constrains the answer to a request that is otherwise ready, and says whether that is done. Where it takes longer than is expected, it
+    /// is left for later.
+    pub(crate) fn hold(
+        &self,
+        request: &Request,
+        ready: &mut Ready,
+        engine: &Engine,
+        holding: Holding,
+        doing: (Expected, &Wanted),
+    ) -> Result<bool, Fault> {
         let demand = request.demand();
         if demand.is_none() && (request.tools.is_empty() || !holding.grammars) {
-            return Ok(ready);
+            return Ok(true);
         }
         let because = |why: String| Err(Unheld::Because(why));
         let constraint = match (holding.grammars, engine.constraint) {
             (true, Some((language, _))) => {
-                self.constraint(request, &ready, language, holding.best_effort, wanted)
+                self.constraint(request, ready, language, holding.best_effort, doing)
             }
             (false, Some(_)) => because("the server sends no grammars".to_owned()),
             (_, None) => because(format!("the engine `{}` takes no grammars", engine.name)),
@@ -186,6 +193,7 @@ impl Model {
                 ready.warning = self.first_told(warnings.join("; "));
             }
             (Err(Unheld::Fault(fault)), _) => return Err(fault),
+            (Err(Unheld::Late), _) => return Ok(false),
             (Err(Unheld::Because(why)), Some(param)) if !holding.best_effort => {
                 let remedy = "With `--best-effort`, the server passes the request on and does not enforce this";
                 return Err(Fault::of(
@@ -198,7 +206,7 @@ impl Model {
                 ready.warning = self.first_told(warning);
             }
         }
-        Ok(ready)
+        Ok(true)
     }
 
     /// A warning, if it has not been told.
@@ -297,15 +305,22 @@ impl Model {
     }
 
     /// The format of the model with some variables.
-    fn format(&self, variables: &Object) -> Arc<Result<Format, String>> {
+    fn format(
+        &self,
+        variables: &Object,
+        expected: Expected,
+    ) -> Option<Arc<Result<Format, String>>> {
         let key = json::write(&variables.clone().into());
+        if expected == Expected::Short {
+            return self.formats.find(&key);
+        }
         let make = || {
             let format = Format::of(&self.template, &self.input(variables));
             Ok(format.map_err(|error| error.to_string()))
         };
         let made: Result<_, Infallible> = self.formats.get(&key, make, written_size);
         match made {
-            Ok(format) => format,
+            Ok(format) => Some(format),
             Err(never) => match never {},
         }
     }
@@ -317,10 +332,10 @@ impl Model {
         ready: &Ready,
         language: Constraint,
         best_effort: bool,
-        wanted: &Wanted,
+        (expected, wanted): (Expected, &Wanted),
     ) -> Result<(Value, Vec<String>), Unheld> {
         let variables = self.variables(request);
-        let format = self.format(&variables);
+        let format = self.format(&variables, expected).ok_or(Unheld::Late)?;
         wanted.check()?;
         let format = format.as_ref().as_ref();
         let format = format.map_err(|why| Unheld::Because(why.clone()))?;
@@ -374,13 +389,16 @@ impl Model {
                 },
             })
         };
-        let made = self
-            .constraints
-            .get(&json::write(&key.into()), make, |made| {
-                let constraint = made.constraint.as_ref();
-                let texts = made.warnings.iter().map(String::len).sum::<usize>();
-                texts + constraint.map_or_else(String::len, |value| json::write(value).len())
-            })?;
+        let size = |made: &Made| {
+            let constraint = made.constraint.as_ref();
+            let texts = made.warnings.iter().map(String::len).sum::<usize>();
+            texts + constraint.map_or_else(String::len, |value| json::write(value).len())
+        };
+        let key = json::write(&key.into());
+        let made = match expected {
+            Expected::Short => self.constraints.find(&key).ok_or(Unheld::Late)?,
+            Expected::Long => self.constraints.get(&key, make, size)?,
+        };
         let constraint = made.constraint.clone().map_err(Unheld::Because)?;
         Ok((constraint, made.warnings.clone()))
     }
@@ -480,7 +498,19 @@ mod tests {
             grammars: true,
             best_effort,
         };
-        model.ready(&mut request, engine, holding, &Wanted::always())
+        let wanted = Wanted::always();
+        let mut ready = model.ready(&mut request, &wanted)?;
+        let mut hold = |expected| {
+            let doing = (expected, &wanted);
+            model.hold(&request, &mut ready, engine, holding, doing)
+        };
+        // What has yet to be found out takes long, and is known from then on.
+        if engine.constraint.is_some() {
+            assert_eq!(hold(Expected::Short), Ok(false));
+        }
+        assert!(hold(Expected::Long)?);
+        assert_eq!(hold(Expected::Short), Ok(true));
+        Ok(ready)
     }
 
     #[test]

@@ -18,6 +18,9 @@ const TO_BEGIN: Duration = Duration::from_secs(10);
 /// What is taken of a body whose length is told, before any of it has come.
 const MAX_RESERVED: usize = 1 << 20;
 
+/// Each byte of a body stands for so many: those of the prompt, and of what is sent upstream, are to have room when it has come in.
+const COPIES: usize = 3;
+
 /// Up to when a body has to go on that began at a time, and of which so much has come.
 fn patience(begun: Instant, received: usize, to_come_in: Duration) -> Instant {
     let seconds = u64::try_from(received >> 10).unwrap_or(u64::MAX);
@@ -73,7 +76,7 @@ impl Receiving<'_> {
                 let message = format!("the request is larger than {most} bytes: see `--max-body`");
                 return Err(Fault::new(StatusCode::PAYLOAD_TOO_LARGE, message));
             }
-            self.make_room(more.len(), arrival, held).await?;
+            self.make_room(COPIES * more.len(), arrival, held).await?;
             bytes.extend_from_slice(&more);
         }
     }

@@ -1,8 +1,6 @@
 //! What is answered where.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering::Relaxed;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use axum::Router;
 use axum::body::Body;
@@ -16,23 +14,21 @@ use unjinja::completion::CompletionOptions;
 use unjinja::{Value, json};
 
 use crate::answer::{Answer, Choice, Watched};
-use crate::api::{APIS, Api, Head, Writer};
+use crate::api::{APIS, Api};
 use crate::arrivals::{Arrival, Seat};
 use crate::explain::Begun;
 use crate::fault::Fault;
 use crate::guard;
 use crate::held::Held;
-use crate::model::{Model, Ready};
+use crate::making::{Making, Step, Understood};
+use crate::model::Model;
 use crate::object::object;
 use crate::pieces::Pieces;
 use crate::receiving::Receiving;
 use crate::record::Recorded;
-use crate::request::Request as Asked;
 use crate::server::Shared;
 use crate::stream::{Open, events, whole};
-use crate::upstream::{Asked as Question, Written};
-use crate::values;
-use crate::work::Wanted;
+use crate::work::{Expected, Wanted};
 
 /// All that is answered.
 pub(crate) fn routes(shared: Arc<Shared>) -> Router {
@@ -124,16 +120,6 @@ async fn list(State(shared): State<Arc<Shared>>) -> Response {
     of_json(&object! {"object": "list", "data": vec![model.into()]}.into())
 }
 
-/// A request that was read, and made ready.
-struct Understood {
-    head: Head,
-    ready: Ready,
-    question: Written,
-    stream: bool,
-    choices: usize,
-    most_calls: usize,
-}
-
 /// Answers a request.
 async fn answer(
     shared: &Arc<Shared>,
@@ -155,17 +141,21 @@ async fn answer(
     let received = receiving.all(request.into_body(), &arrival, &mut held);
     let bytes = received.await?;
     // What comes in slowly takes nobody's place.
-    let mut open = Open::new(shared, arrival, held)?;
-    let length = bytes.len();
+    let open = Open::new(shared, arrival, held)?;
+    let expected = Expected::of(bytes.len());
     let for_work = Arc::clone(shared);
-    // A client that goes away meanwhile makes no room for another before the work has ended.
-    let understanding = move |wanted: &Wanted| {
-        let (understood, writer) = understand(&for_work, api, bytes, wanted)?;
-        open.take_places(understood.choices)?;
-        open.held.set(understood.size(length))?;
-        Ok((understood, writer, open))
+    let begin =
+        move |wanted: &Wanted| Making::begin(&for_work, api, bytes, open, (expected, wanted));
+    let mut step = shared.work.run(expected, begin).await??;
+    let (mut understood, writer, open) = loop {
+        match step {
+            Step::Ready(understood, writer, open) => break (understood, writer, open),
+            Step::Long(making) => {
+                let go_on = move |wanted: &Wanted| making.go_on(Expected::Long, wanted);
+                step = shared.work.run(Expected::Long, go_on).await??;
+            }
+        }
     };
-    let (mut understood, writer, open) = shared.work.run(length, understanding).await??;
     if let Some(warning) = understood.ready.warning.take() {
         (shared.tell)(&format!("warning: {warning}"));
     }
@@ -181,78 +171,6 @@ async fn answer(
         (header::CACHE_CONTROL, "no-cache"),
     ];
     Ok((kind, Body::from_stream(events(answer, writer, open))).into_response())
-}
-
-impl Understood {
-    /// About how much it holds, of a request of so many bytes.
-    fn size(&self, length: usize) -> usize {
-        let tools_and_what_is_said_again = length;
-        tools_and_what_is_said_again + self.ready.prompt.len() + self.question.size()
-    }
-}
-
-/// Reads a request, and makes it ready, as long as somebody waits for it.
-fn understand(
-    shared: &Shared,
-    api: &dyn Api,
-    bytes: Vec<u8>,
-    wanted: &Wanted,
-) -> Result<(Understood, Box<dyn Writer>), Fault> {
-    let text =
-        String::from_utf8(bytes).map_err(|_| Fault::bad("the request is not valid UTF-8"))?;
-    let value = values::read(&text).map_err(|error| {
-        Fault::bad(format!("the request is not JSON that can be read: {error}"))
-    })?;
-    drop(text);
-    wanted.check()?;
-    let Value::Object(body) = value else {
-        let found = value.type_name();
-        return Err(Fault::bad(format!("expected an object, found {found}")));
-    };
-    let mut request = api.read(&body)?;
-    let head = head(shared, api, &request);
-    let writer = api.writer(head.clone(), &body);
-    drop(body);
-    wanted.check()?;
-    let engine = shared.upstream.engine;
-    let mut ready = shared
-        .model
-        .ready(&mut request, engine, shared.holding, wanted)?;
-    wanted.check()?;
-    // Where the engine begins texts with it, it would stand there twice.
-    let begin = shared.model.bos_token().filter(|_| engine.adds_bos);
-    let prompt = begin.and_then(|token| ready.prompt.strip_prefix(token));
-    let question = shared.upstream.question(Question {
-        model: &request.model,
-        prompt: prompt.unwrap_or(&ready.prompt),
-        sampling: std::mem::take(&mut request.sampling),
-        constraint: ready.constraint.take(),
-        preserved: &shared.model.preserved,
-        is_one_of_many: request.choices > 1,
-    });
-    let understood = Understood {
-        head,
-        ready,
-        question,
-        stream: request.stream,
-        choices: request.choices,
-        most_calls: request.most_calls(),
-    };
-    Ok((understood, writer))
-}
-
-/// What an answer says of itself.
-fn head(shared: &Shared, api: &dyn Api, request: &Asked) -> Head {
-    let now = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .unwrap_or_default();
-    let number = shared.answered.fetch_add(1, Relaxed);
-    Head {
-        id: format!("{}{:x}{number:04x}", api.id_prefix(), now.as_nanos()),
-        model: request.model.clone(),
-        created: i64::try_from(now.as_secs()).unwrap_or_default(),
-        usage_in_stream: request.usage_in_stream,
-    }
 }
 
 /// Asks the upstream for each choice.

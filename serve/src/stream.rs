@@ -17,7 +17,7 @@ use crate::arrivals::Arrival;
 use crate::fault::Fault;
 use crate::held::Held;
 use crate::server::Shared;
-use crate::work::is_large;
+use crate::work::{Expected, is_large};
 
 /// When nothing has come for so long, a comment shows that the stream is alive.
 const STILL_ALIVE: Duration = Duration::from_secs(15);
@@ -110,6 +110,8 @@ async fn take(
     open: &mut Open,
     out: &mut Vec<Event>,
 ) -> Result<(), Fault> {
+    // Where much has come at once, others have their turn in between.
+    tokio::task::coop::consume_budget().await;
     match answer.next().await {
         Some(Ok(AnswerPiece::Deltas(choice, deltas))) => {
             open.length += deltas.iter().map(length).sum::<usize>();
@@ -149,7 +151,7 @@ pub(crate) async fn whole(
     let written = match is_large(length) {
         true => {
             let work = Arc::clone(&open.shared.work);
-            work.run(length, move |_| write()).await?
+            work.run(Expected::Long, move |_| write()).await?
         }
         false => write(),
     };

@@ -1,58 +1,92 @@
 //! Work that takes long, on threads on which nothing else waits: reading large JSON, rendering, making grammars.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use axum::http::StatusCode;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::fault::Fault;
 
-/// What is larger takes long, so that only a few such are worked on at once.
+/// Work on more bytes than this is expected to take long.
 const LARGE: usize = 256 << 10;
 
-/// One in so many of what is worked on may be large.
-const SHARE_OF_LARGE: usize = 4;
+/// What has taken so long makes room for others that may be done sooner.
+const SHORT: Duration = Duration::from_millis(50);
+
+/// Of all that is worked on at once, so much may have begun just now, and so much be expected to take long.
+const SHARE_OF_NEW: usize = 2;
+const SHARE_OF_LONG: usize = 8;
 
 /// Whether work on so many bytes is too much for a thread on which others wait.
 pub(crate) fn is_large(bytes: usize) -> bool {
     bytes > LARGE
 }
 
-/// How much is worked on at once.
+/// How long work is expected to take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Expected {
+    Short,
+    Long,
+}
+
+impl Expected {
+    /// That of reading so many bytes.
+    pub(crate) fn of(bytes: usize) -> Expected {
+        match is_large(bytes) {
+            true => Expected::Long,
+            false => Expected::Short,
+        }
+    }
+}
+
+/// How much is worked on at once. What is short does not wait for what is long, as far as that is known beforehand or shows in time.
 #[derive(Debug)]
 pub(crate) struct Work {
     any: Arc<Semaphore>,
-    large: Arc<Semaphore>,
+    new: Arc<Semaphore>,
+    long: Arc<Semaphore>,
 }
 
 impl Work {
     pub(crate) fn new(most: usize) -> Work {
+        let share = |of: usize| Arc::new(Semaphore::new((most / of).max(1)));
         Work {
-            any: Arc::new(Semaphore::new(most)),
-            large: Arc::new(Semaphore::new((most / SHARE_OF_LARGE).max(1))),
+            any: share(1),
+            new: share(SHARE_OF_NEW),
+            long: share(SHARE_OF_LONG),
         }
     }
 
-    /// Does work on so many bytes, as soon as there is room for it. When nobody waits for it any more, it does not begin, or ends early.
+    /// Does work as soon as there is room for it. When nobody waits for it any more, it does not begin, or ends early.
     pub(crate) async fn run<T: Send + 'static>(
         &self,
-        bytes: usize,
+        expected: Expected,
         work: impl FnOnce(&Wanted) -> T + Send + 'static,
     ) -> Result<T, Fault> {
-        let large = match is_large(bytes) {
-            true => Some(room(&self.large).await?),
-            false => None,
+        let first = match expected {
+            Expected::Short => room(&self.new).await?,
+            Expected::Long => room(&self.long).await?,
         };
         let any = room(&self.any).await?;
         let left = Arc::new(AtomicBool::new(false));
         let wanted = Wanted(Arc::clone(&left));
         let _leaving = Leaving(left);
-        let done = tokio::task::spawn_blocking(move || {
+        let first = Arc::new(Mutex::new(Some(first)));
+        let of_work = Arc::clone(&first);
+        let mut done = tokio::task::spawn_blocking(move || {
             let done = work(&wanted);
-            drop((any, large));
+            drop((any, of_work));
             done
         });
+        if expected == Expected::Short {
+            tokio::select! {
+                done = &mut done => return done.map_err(|_| failed()),
+                () = tokio::time::sleep(SHORT) => {}
+            }
+            drop(first.lock().unwrap_or_else(PoisonError::into_inner).take());
+        }
         done.await.map_err(|_| failed())
     }
 }
@@ -104,18 +138,20 @@ mod tests {
     use std::sync::mpsc;
 
     #[tokio::test]
-    async fn small_work_goes_past_large_work() {
-        let work = Arc::new(Work::new(2));
-        let (let_go, waits) = mpsc::channel::<()>();
-        let large = work.run(LARGE + 1, move |_| waits.recv().is_ok());
-        // Of what is large, one is worked on, and the other waits its turn.
-        let other = work.run(LARGE + 1, |_| true);
-        let small = async {
-            let done = work.run(LARGE, |wanted| wanted.check().is_ok()).await;
-            let_go.send(()).map(|()| done)
-        };
-        let (large, other, small) = tokio::join!(large, other, small);
-        assert_eq!((large, other, small), (Ok(true), Ok(true), Ok(Ok(true))));
+    async fn what_is_short_goes_past_what_is_long() {
+        for expected in [Expected::Long, Expected::Short] {
+            let work = Work::new(2);
+            let (let_go, waits) = mpsc::channel::<()>();
+            let long = work.run(expected, move |_| waits.recv().is_ok());
+            // One of its kind is worked on, and the next waits its turn, unless it shows that the first takes long.
+            let short = async {
+                let short = |wanted: &Wanted| wanted.check().is_ok();
+                let done = work.run(Expected::Short, short).await;
+                let_go.send(()).map(|()| done)
+            };
+            let (long, short) = tokio::join!(long, short);
+            assert_eq!((long, short), (Ok(true), Ok(Ok(true))), "{expected:?}");
+        }
     }
 
     #[tokio::test]
@@ -124,7 +160,7 @@ mod tests {
         let (begin, has_begun) = tokio::sync::oneshot::channel();
         let (let_go, waits) = mpsc::channel::<()>();
         let (tell, told) = mpsc::channel();
-        let running = work.run(1, move |wanted| {
+        let running = work.run(Expected::Long, move |wanted| {
             let _has_begun = begin.send(());
             let _was_let_go = waits.recv();
             tell.send(wanted.check().is_err())
@@ -135,7 +171,7 @@ mod tests {
         }
         assert!(let_go.send(()).is_ok());
         assert_eq!(told.recv(), Ok(true));
-        // What has not begun is not begun any more, and there is room for the next.
-        assert_eq!(work.run(1, |_| 7).await, Ok(7));
+        // There is room for the next.
+        assert_eq!(work.run(Expected::Long, |_| 7).await, Ok(7));
     }
 }

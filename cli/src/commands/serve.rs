@@ -84,8 +84,9 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NUMBER", default_value = "1024", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     max_requests: u32,
 
-    /// How many requests to read, render and make grammars for at once; of large ones a quarter of that
-    #[arg(long, value_name = "NUMBER", default_value = "8", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    /// How many requests to read, render and make grammars for at once; of large ones and new
+    /// grammars an eighth of that
+    #[arg(long, value_name = "NUMBER", default_value = "16", value_parser = clap::value_parser!(u16).range(1..=1024))]
     max_work: u16,
 
     /// How much requests and answers may hold at once, in bytes, each beyond its first 64 KiB

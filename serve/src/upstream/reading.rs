@@ -12,7 +12,7 @@ use super::Engine;
 use crate::fault::Fault;
 use crate::held::Held;
 use crate::values;
-use crate::work::{Wanted, Work, is_large};
+use crate::work::{Expected, Wanted, Work, is_large};
 
 /// So much is read of an answer, in which each token has an event of its own.
 const MAX_ANSWER: usize = 256 << 20;
@@ -95,6 +95,7 @@ impl Reading {
     /// The next piece of text; none at the end.
     pub(crate) async fn next(&mut self) -> Result<Option<String>, Fault> {
         if let Some(piece) = self.left.pop_front() {
+            // To read it takes as long as to read many small ones.
             tokio::task::yield_now().await;
             return Ok(Some(piece));
         }
@@ -167,9 +168,9 @@ impl Reading {
     async fn value(&self, data: &str) -> Result<Value, Fault> {
         let read = match is_large(data.len()) {
             true => {
-                let (size, data) = (data.len(), data.to_owned());
+                let data = data.to_owned();
                 let read = move |_: &Wanted| values::read(&data);
-                self.work.run(size, read).await?
+                self.work.run(Expected::Long, read).await?
             }
             false => values::read(data),
         };
