@@ -382,7 +382,7 @@ mod tests {
             (
                 "llama-cpp-python",
                 object! {"seed": 7, "max_tokens": 5},
-                r#"{"model":"there","prompt":"Hi","stream":true,"stream_options":{"include_usage":true},"max_tokens":5,"seed":8}"#,
+                r#"{"model":"there","prompt":"Hi","stream":true,"max_tokens":5,"seed":8}"#,
             ),
             (
                 "ollama",
