@@ -140,9 +140,8 @@ class Attacked:
 
 
 @contextlib.contextmanager
-def attacked(upstream, source, rows, *arguments):
-    with serving("--upstream", upstream, "--engine", "llama.cpp", "--model", source, *arguments, told=[]) as address:
-        # Of all that this process has begun, the server is what listens there.
+def attacked(upstream, source, rows, *arguments, **environment):
+    with serving("--upstream", upstream, "--engine", "llama.cpp", "--model", source, *arguments, **environment) as address:
         yield Attacked(address, address.process, rows)
 
 
@@ -252,12 +251,14 @@ def test_a_large_text_with_many_answers(server):
     assert server.attack("10 MB of text with n 128", lambda: at_once(server, [body])) == {200}
 
 
-def test_large_tools_in_many_requests(server):
-    def body(at):
-        tools = [tool(name=f"tool_{at}_{number}", description="x" * 90_000) for number in range(100)]
-        return json.dumps(question(tools=tools)).encode()
+def large_tools(at):
+    """A request with tools of 9 MB, which are not those of others."""
+    tools = [tool(name=f"tool_{at}_{number}", description="x" * 90_000) for number in range(100)]
+    return json.dumps(question(tools=tools)).encode()
 
-    bodies = [body(at) for at in range(20)]
+
+def test_large_tools_in_many_requests(server):
+    bodies = [large_tools(at) for at in range(20)]
     assert server.attack("tools of 9 MB in twenty requests", lambda: at_once(server, bodies)) == {200}
 
 
@@ -272,6 +273,19 @@ def test_new_variables_in_each_request(server):
 def test_many_small_values(server):
     body = b'{"messages": [' + b"{}," * 3_000_000 + b"{}]}"
     assert server.attack("three million values, ten times", lambda: at_once(server, [body] * 10)) == {400}
+
+
+def test_what_is_kept_does_not_grow_with_requests(upstream, source, rows):
+    # With one place that memory is allocated from, what is kept is not what the allocator keeps of each.
+    with attacked(upstream, source, rows, MALLOC_ARENA_MAX="1") as server:
+        kept = []
+        for round in range(5):
+            bodies = [large_tools((round, at)) for at in range(3)]
+            bodies += [question(tools=[tool(name=f"tool_{round}_{at}")], chat_template_kwargs={f"v{round}_{at}": at}) for at in range(30)]
+            assert server.attack(f"large tools and new variables, time {round + 1}", lambda: at_once(server, bodies)) == {200}
+            kept.append(server.memory("VmRSS"))
+        # A single copy of what was sent meanwhile would be more.
+        assert kept[4] - kept[1] < 60 * MEBIBYTE, [size // MEBIBYTE for size in kept]
 
 
 def test_more_answers_than_there_may_be(upstream, source, rows):
