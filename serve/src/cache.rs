@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// What an entry takes besides its value.
+/// Bytes of an entry besides its value.
 const EACH: usize = 128;
 
 /// Values by the text that they are made of, up to so many bytes. The one goes first that was not asked for the longest.
@@ -20,7 +20,7 @@ pub(crate) struct Cache<V> {
 struct Known<V> {
     entries: HashMap<[u64; 2], Entry<V>>,
     bytes: usize,
-    /// How often something was asked for.
+    /// Counts what was asked for.
     asked: u64,
 }
 

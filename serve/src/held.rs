@@ -1,4 +1,4 @@
-//! How much requests and answers hold at once. Each has a little of its own, and what is beyond that is of a room which all share.
+//! Bytes that requests and answers hold at once. Each has a little of its own, and the rest is of a room which all share.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -28,7 +28,7 @@ impl Room {
         })
     }
 
-    /// How much of it is taken.
+    /// The part of it that is taken.
     pub(crate) fn taken(&self) -> usize {
         self.taken.load(Relaxed)
     }
@@ -57,7 +57,7 @@ impl Room {
     }
 }
 
-/// What one of them holds. When this is dropped, it holds nothing more.
+/// Bytes that one of them holds. When this is dropped, it holds nothing more.
 #[derive(Debug)]
 pub(crate) struct Held {
     room: Arc<Room>,
@@ -90,7 +90,7 @@ impl Held {
         self.set(self.bytes.saturating_add(bytes))
     }
 
-    /// How much of it is of the room that all share.
+    /// The part of it that is of the room which all share.
     fn shared(&self) -> usize {
         self.bytes.saturating_sub(OWN)
     }

@@ -20,7 +20,7 @@ use crate::work::{Expected, Wanted};
 pub(crate) struct Making {
     shared: Arc<Shared>,
     open: Open,
-    /// How many bytes it had.
+    /// Its length, in bytes.
     length: usize,
     request: Request,
     ready: Ready,
@@ -28,7 +28,7 @@ pub(crate) struct Making {
     writer: Box<dyn Writer>,
 }
 
-/// What is known of a request that is ready.
+/// A request that is ready.
 pub(crate) struct Understood {
     pub(crate) head: Head,
     pub(crate) ready: Ready,
@@ -38,11 +38,11 @@ pub(crate) struct Understood {
     pub(crate) most_calls: usize,
 }
 
-/// How far a request has come.
+/// A request after a step of the work on it.
 pub(crate) enum Step {
     /// It is ready, and it is known how its answer is written.
     Ready(Box<Understood>, Box<dyn Writer>, Open),
-    /// What is left of it takes long.
+    /// The rest of the work takes long.
     Long(Box<Making>),
 }
 

@@ -65,23 +65,23 @@ pub(crate) struct Ready {
     pub(crate) prompt: Arc<str>,
     pub(crate) tools: Tools,
     pub(crate) constraint: Option<Value>,
-    /// Why there is no constraint, though one would have been of use, or what it does not hold; said once.
+    /// The reason why there is no constraint, though one would have been of use, or what it does not hold; said once.
     pub(crate) warning: Option<String>,
 }
 
-/// What was made of a grammar.
+/// A grammar in the language of an engine.
 #[derive(Debug)]
 struct Made {
     constraint: Result<Value, String>,
-    /// What of it is not enforced, where that is let pass.
+    /// Parts that are not enforced, where that is let pass.
     warnings: Vec<String>,
 }
 
-/// Why a request has no constraint.
+/// The reason why a request has no constraint.
 enum Unheld {
     /// There can be none, as far as is known.
     Because(String),
-    /// What is asked for is refused, or nobody waits for it.
+    /// The request is refused, or nobody waits for it.
     Fault(Fault),
     /// It takes longer than is expected.
     Late,
@@ -404,7 +404,7 @@ impl Model {
     }
 }
 
-/// What the program calls what an error advises to make use of. Of the library's other advice, none is about requests.
+/// The program's name for something that an error advises to make use of. Of the library's other advice, none is about requests.
 fn option_name(remedy: Remedy) -> &'static str {
     match remedy {
         Remedy::Loosen => "`--best-effort`",

@@ -15,7 +15,7 @@ use crate::held::{Held, Room};
 /// A body has so much time, and for each KiB that has come a second more, as long as it has come in before `Limits::to_come_in`.
 const TO_BEGIN: Duration = Duration::from_secs(10);
 
-/// What is taken of a body whose length is told, before any of it has come.
+/// Bytes that are taken for a body whose length is told, before any of it has come.
 const MAX_RESERVED: usize = 1 << 20;
 
 /// Each byte of a body stands for so many: those of the prompt, and of what is sent upstream, are to have room when it has come in.
@@ -39,7 +39,7 @@ fn sent_away() -> Fault {
     )
 }
 
-/// What stands for the body in all that is held.
+/// The room for bodies, and those for whom there is none otherwise.
 pub(crate) struct Receiving<'a> {
     pub(crate) limits: &'a Limits,
     pub(crate) arrivals: &'a Arrivals,

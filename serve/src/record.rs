@@ -27,7 +27,7 @@ impl Recorder {
         })
     }
 
-    /// What is kept of a request with each of its outputs.
+    /// Begins to keep a request, which stands with each of its outputs.
     pub(crate) fn request(&self, id: &str, prompt: &Arc<str>, tools: &[Value]) -> Recorded {
         Recorded {
             recorder: self.clone(),

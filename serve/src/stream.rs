@@ -26,10 +26,10 @@ const STILL_ALIVE: Duration = Duration::from_secs(15);
 pub(crate) struct Open {
     shared: Arc<Shared>,
     _arrival: Arrival,
-    /// What the request holds.
+    /// The bytes of the request.
     pub(crate) held: Held,
     places: OwnedSemaphorePermit,
-    /// How many bytes the answer has.
+    /// The length of the answer, in bytes.
     length: usize,
     has_begun: bool,
     has_ended: bool,
@@ -93,7 +93,7 @@ impl Drop for Open {
     }
 }
 
-/// How many bytes of an answer a piece has.
+/// The length of a piece of an answer, in bytes.
 fn length(delta: &Delta) -> usize {
     match delta {
         Delta::Content(text) | Delta::Reasoning(text) | Delta::Arguments { text, .. } => text.len(),

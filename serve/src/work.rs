@@ -12,19 +12,19 @@ use crate::fault::Fault;
 /// Work on more bytes than this is expected to take long.
 const LARGE: usize = 256 << 10;
 
-/// What has taken so long makes room for others that may be done sooner.
+/// Work that has taken so long makes room for other work that may be done sooner.
 const SHORT: Duration = Duration::from_millis(50);
 
 /// Of all that is worked on at once, so much may have begun just now, and so much be expected to take long.
 const SHARE_OF_NEW: usize = 2;
 const SHARE_OF_LONG: usize = 8;
 
-/// Whether work on so many bytes is too much for a thread on which others wait.
+/// Tells work on so many bytes that is too much for a thread on which others wait.
 pub(crate) fn is_large(bytes: usize) -> bool {
     bytes > LARGE
 }
 
-/// How long work is expected to take.
+/// The time that work is expected to take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Expected {
     Short,
@@ -41,7 +41,7 @@ impl Expected {
     }
 }
 
-/// How much is worked on at once. What is short does not wait for what is long, as far as that is known beforehand or shows in time.
+/// Room for work. Short work does not wait for long work, as far as that is known beforehand or shows in time.
 #[derive(Debug)]
 pub(crate) struct Work {
     any: Arc<Semaphore>,

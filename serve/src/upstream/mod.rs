@@ -38,7 +38,7 @@ pub(crate) struct Upstream {
     /// The name of the model there, if it is not the one that clients give.
     pub(crate) model: Option<String>,
     client: reqwest::Client,
-    /// Where large answers are read.
+    /// Does the reading of large answers.
     work: Arc<Work>,
 }
 
@@ -52,15 +52,15 @@ pub(crate) struct Asked<'a> {
     pub(crate) constraint: Option<Value>,
     /// The special tokens that are to be written out.
     pub(crate) preserved: &'a [String],
-    /// Whether several answers are asked for: with the same seed, all would be the same.
+    /// Says that several answers are asked for: with the same seed, all would be the same.
     pub(crate) is_one_of_many: bool,
 }
 
-/// What is sent to the upstream, once for all answers.
+/// A question as it is sent to the upstream, written once for all answers.
 #[derive(Debug, Clone)]
 pub(crate) struct Written {
     text: Bytes,
-    /// Where answers are to have seeds of their own, that of the first one, and what closes the objects in which it stands.
+    /// The seed of the first answer, if each is to have its own, and what closes the objects in which it stands.
     seed: Option<(i64, &'static str)>,
 }
 
@@ -70,7 +70,7 @@ impl Written {
         self.text.len()
     }
 
-    /// What is sent for one of several answers. All share what they have in common.
+    /// The text that is sent for one of several answers. All share what they have in common.
     pub(crate) fn of_choice(&self, index: usize) -> Pieces<()> {
         let own = self.seed.map(|(seed, closes)| {
             let index = i64::try_from(index).unwrap_or_default();
@@ -363,7 +363,7 @@ mod tests {
     use super::*;
     use crate::object::object;
 
-    /// What an engine of this name is sent for an answer.
+    /// The text that an engine of this name is sent for an answer.
     fn written(name: &str, asked: &Asked, index: usize) -> String {
         let upstream = Upstream {
             engine: Engine::named(name).expect("there is such an engine"),

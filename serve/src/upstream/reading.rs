@@ -41,11 +41,11 @@ pub(crate) struct Used {
 pub(crate) struct Reading {
     answer: reqwest::Response,
     engine: &'static Engine,
-    /// Where large lines are read.
+    /// Does the reading of large lines.
     work: Arc<Work>,
-    /// What has come and is kept.
+    /// Bytes that have come and are kept.
     held: Held,
-    /// How many bytes of text have come.
+    /// The length of the text that has come, in bytes.
     text: usize,
     /// Pieces of the text that come next.
     left: VecDeque<String>,
@@ -149,7 +149,7 @@ impl Reading {
         self.held.set(self.buffer.len() + COPIES * self.text)
     }
 
-    /// What of a text goes on first; the rest follows.
+    /// The piece of a text that goes on first; the rest follows.
     fn first_piece(&mut self, text: String) -> String {
         self.text += text.len();
         if text.len() <= PIECE {
