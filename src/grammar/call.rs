@@ -445,12 +445,14 @@ impl Call<'_> {
     }
 
     fn rules(&self, notation: &Notation) -> SchemaRules<'_> {
+        self.rules_at(Path::default(), notation)
+    }
+
+    /// The same for a part of the parameters.
+    fn rules_at(&self, path: Path, notation: &Notation) -> SchemaRules<'_> {
         let tool = self.tool;
-        SchemaRules::new(self.p, &tool.name, &tool.parameters, notation.clone()).of_tool(
-            &tool.name,
-            Path::default(),
-            &tool.known,
-        )
+        let rules = SchemaRules::new(self.p, &tool.name, &tool.parameters, notation.clone());
+        rules.of_tool(&tool.name, path, &tool.known)
     }
 
     fn arguments(&self, dialect: &Dialect) -> Expr {
@@ -750,7 +752,9 @@ impl Call<'_> {
                 continue;
             };
             let raw = |text: Expr, line_breaks: LineBreaks| {
-                let expr = self.rules(&Notation::json()).raw(&schema, text.clone());
+                let expr = self
+                    .rules_at(argument.path(), &Notation::json())
+                    .raw(&schema, text.clone());
                 let is_exact = expr != text;
                 // Of a text that is listed, or fits a pattern, no line break belongs to the markers.
                 let line_breaks = match is_exact {
@@ -1537,7 +1541,10 @@ mod tests {
                 "properties": {"at": {"type": "string"}, "days": {"type": "integer"}}}}, {"name": "knock"}]"#,
         );
         let tools = tools.expect("they are JSON").declared();
-        let tools: Vec<Declared> = tools.into_iter().map(Declared::new).collect();
+        let tools = tools.into_iter();
+        let tools: Vec<Declared> = tools
+            .map(|(name, parameters)| Declared::new(&name, parameters))
+            .collect();
         for (call, separator, parallel, fits, fails) in [
             (
                 "<c=NAME>«<k=KEY>VALUE</k>»</c>",

@@ -6,10 +6,10 @@
 //! | limit | most | for whom |
 //! |---|---|---|
 //! | [`MAX_TOOLS`] | 5,000 | engines, which read a rule for each |
-//! | [`MAX_VALUES`] | 250,000 | memory: a request of some megabytes, without its descriptions |
+//! | [`MAX_VALUES`] | 100,000 | memory and time: a request of some megabytes, without its descriptions |
 //! | [`MAX_DEPTH`] | 128 | the stacks of this program and of engines; JSON that a model writes is flatter |
 //! | [`MAX_LISTED`] | 20,000 | engines, which keep each text of an `enum` as states |
-//! | [`MAX_STEPS`] | 1,000,000 | time: what `allOf` and `anyOf` say is said again for each of their parts |
+//! | [`MAX_STEPS`] | 1,000,000 | time: what stands beside `anyOf` or in `allOf` is written again for each part, and patterns are larger than they look |
 //!
 //! What stands in a single value is not refused: counts, patterns and bounds that are too large are not enforced, which a warning
 //! says. These limits stand where they are looked at: `MAX_COUNT` in `schema.rs`, those of patterns in `pattern.rs`.
@@ -27,7 +27,7 @@ use crate::value::{Object, Value, pointer_below, pointer_tokens};
 pub(super) const MAX_TOOLS: usize = 5_000;
 
 /// So many values may stand in the schemas of a request, descriptions apart.
-pub(super) const MAX_VALUES: usize = 250_000;
+pub(super) const MAX_VALUES: usize = 100_000;
 
 /// So deep may schemas, and values in them, stand in one another.
 pub(super) const MAX_DEPTH: usize = 128;
@@ -35,11 +35,11 @@ pub(super) const MAX_DEPTH: usize = 128;
 /// So many values may an `enum` list.
 pub(super) const MAX_LISTED: usize = 20_000;
 
-/// So many schemas may be made into nodes. One counts again wherever it is merged into another.
+/// So many steps may be taken: a schema is one, and so is each value that is copied, and each range of characters of a pattern.
 pub(super) const MAX_STEPS: usize = 1_000_000;
 
 /// So much of a pointer or a name stands in a message.
-const MAX_SHOWN: usize = 300;
+const MAX_SHOWN: usize = 2_000;
 
 /// So much of a name do rules have that are named after it.
 const MAX_NAME: usize = 64;
@@ -78,7 +78,8 @@ pub enum Limit {
     Depth,
     /// How many values an `enum` lists.
     Listed,
-    /// How many schemas there are when each is written out that `allOf` and `anyOf` make of others.
+    /// How many steps it takes to write them: what stands beside `anyOf` or in `allOf` is written again for each part, and what an
+    /// argument refers to for each argument.
     Steps,
 }
 
@@ -112,7 +113,9 @@ impl Limit {
             Limit::Values => "offer fewer tools, or smaller ones",
             Limit::Depth => "make the schema flatter",
             Limit::Listed => "list fewer values, or take a `pattern`",
-            Limit::Steps => "let fewer parts of `allOf` and `anyOf` repeat each other",
+            Limit::Steps => {
+                "let less stand beside `anyOf` and in `allOf`, refer to less in each argument, or take shorter patterns"
+            }
         }
     }
 }
@@ -126,7 +129,7 @@ impl fmt::Display for Limit {
             Limit::Values => write!(f, "the schemas have more than {most} values"),
             Limit::Depth => write!(f, "it is nested deeper than {most}"),
             Limit::Listed => write!(f, "it lists more than {most} values"),
-            Limit::Steps => write!(f, "it makes more than {most} schemas of others"),
+            Limit::Steps => write!(f, "up to here, it takes more than {most} steps to write"),
         }
     }
 }
@@ -442,6 +445,8 @@ fn size_of_schema(schema: &Object) -> Result<usize, Limit> {
                 return Err(Limit::Listed);
             }
             Value::Object(_) if key != "const" => 1,
+            // A pattern is larger once it is read.
+            Value::String(text) if key == "pattern" => 20 + text.to_string_lossy().len() / 16,
             value => size_of(value)?,
         };
     }
@@ -465,4 +470,133 @@ fn size_of(value: &Value) -> Result<usize, Limit> {
         }
     }
     Ok(size)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::json;
+
+    fn read(text: &str) -> Value {
+        json::read(text).expect("it is JSON")
+    }
+
+    #[test]
+    fn a_schema_is_copied_without_words_and_up_to_the_limits() {
+        let listed: Vec<String> = (0..=MAX_LISTED).map(|at| at.to_string()).collect();
+        let listed = format!(r#"{{"enum": [{}]}}"#, listed.join(","));
+        let deep = [r#"{"items":"#.repeat(MAX_DEPTH), "{}".to_owned()].concat();
+        let deep = deep + &"}".repeat(MAX_DEPTH);
+        let deepest = [r#"{"items":"#.repeat(MAX_DEPTH), "true".to_owned()].concat();
+        let deepest = deepest + &"}".repeat(MAX_DEPTH);
+        let pointer = "/items".repeat(MAX_DEPTH);
+        let values = format!(r#"{{"x": [{}]}}"#, vec!["1"; MAX_VALUES].join(","));
+        for (schema, expected, place) in [
+            (
+                r#"{"description": "a", "type": "null", "default": {"a": [1]}}"#.to_owned(),
+                r#"{"type":"null"}"#.to_owned(),
+                None,
+            ),
+            // A property may be called so.
+            (
+                r#"{"properties": {"description": {"title": "a"}}}"#.to_owned(),
+                r#"{"properties":{"description":{}}}"#.to_owned(),
+                None,
+            ),
+            (
+                r#"{"const": {"title": "a"}, "enum": [{"default": 1}]}"#.to_owned(),
+                r#"{"const":{"title":"a"},"enum":[{"default":1}]}"#.to_owned(),
+                None,
+            ),
+            (deep, deepest, Some((pointer.as_str(), Limit::Depth))),
+            (
+                format!(r#"{{"anyOf": [{listed}, {{"not": 1}}]}}"#),
+                r#"{"anyOf":[true,{"not":1}]}"#.to_owned(),
+                Some(("/anyOf/0", Limit::Listed)),
+            ),
+            (
+                format!(r#"{{"$defs": {{"a/b": {values}}}}}"#),
+                r#"{"$defs":{"a/b":true}}"#.to_owned(),
+                Some(("/$defs/a~1b", Limit::Values)),
+            ),
+            (
+                values,
+                r#"{"type":"object"}"#.to_owned(),
+                Some(("", Limit::Values)),
+            ),
+        ] {
+            let room = Room::new(Beyond::Loosen);
+            let (admitted, warnings) = room.admitted(Some("f"), &read(&schema));
+            assert_eq!(json::write(&admitted), expected);
+            assert_eq!(warnings.len(), usize::from(place.is_some()));
+            let room = Room::new(Beyond::Refuse);
+            room.admitted(Some("f"), &read(&schema));
+            let refused = room.refused();
+            let found = refused.as_ref();
+            let found = found.map(|found| (found.place.pointer.as_str(), found.limit));
+            assert_eq!(found, place);
+        }
+    }
+
+    #[test]
+    fn steps_are_taken_while_there_are_any() {
+        let room = Room::new(Beyond::Refuse);
+        assert!(room.take_steps(MAX_STEPS - 1) && room.take_steps(1) && !room.take_steps(1));
+        let room = Room::new(Beyond::Refuse);
+        let (place, limit) = (Place::new(None, ""), Limit::Steps);
+        assert_eq!(room.note(TooMuch { place, limit }), None);
+        // Where there will be no grammar, nothing more is to be done.
+        assert!(!room.take_steps(1));
+    }
+
+    #[test]
+    fn messages_name_the_place_the_limit_and_a_remedy() {
+        let deep = "/a".repeat(MAX_SHOWN);
+        for (tool, pointer, limit, begin, end) in [
+            (
+                Some("f"),
+                "/properties/a",
+                Limit::Listed,
+                "`/properties/a` in the parameters of the tool `f`: it lists more than 20000 values: list",
+                ", or allow any value there with `Beyond::Loosen`",
+            ),
+            (
+                None,
+                "",
+                Limit::Depth,
+                "the schema: it is nested deeper than 128: make the schema flatter",
+                "with `Beyond::Loosen`",
+            ),
+            (
+                None,
+                deep.as_str(),
+                Limit::Values,
+                "`/a/a",
+                "with `Beyond::Loosen`",
+            ),
+            (
+                None,
+                "",
+                Limit::Tools,
+                "there are more than 5000 tools: ",
+                "offer fewer tools",
+            ),
+        ] {
+            let place = Place::new(tool, pointer);
+            let message = TooMuch { place, limit }.to_string();
+            assert!(message.starts_with(begin), "{message}");
+            assert!(message.ends_with(end), "{message}");
+            assert!(message.len() < MAX_SHOWN + 300, "{message}");
+        }
+    }
+
+    #[test]
+    fn a_path_is_a_pointer() {
+        for pointer in ["", "/a", "/a/0/b~1c/~0"] {
+            assert_eq!(Path::of(pointer).pointer(), pointer);
+        }
+        let path = Path::default().below("a").below("b");
+        assert_eq!(path.steps().collect::<Vec<_>>(), ["b", "a"]);
+        assert_eq!(short_name(&"水".repeat(100)).chars().count(), MAX_NAME);
+    }
 }

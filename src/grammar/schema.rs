@@ -328,6 +328,7 @@ impl<'b> SchemaRules<'b> {
                 expr
             }
             other => {
+                let other = shortened(other);
                 self.warn(&format!("the type `{other}` is not known: any value is"));
                 self.any()
             }
@@ -514,6 +515,7 @@ impl<'b> SchemaRules<'b> {
         match self.notation.bare_keys {
             // `{a b: 1}` could not be read back: a key without quotes is one word.
             true if key.is_empty() || !is_word() => {
+                let key = shortened(key);
                 self.warn(&format!("the key {key:?} can't be written without quotes"));
                 Expr::NEVER
             }
@@ -532,6 +534,7 @@ impl<'b> SchemaRules<'b> {
         match written.next() {
             Some(text) => text.into(),
             None => {
+                let text = shortened(text);
                 self.warn(&format!(
                     "{text:?} can't be written in the strings of this format"
                 ));
@@ -628,6 +631,7 @@ impl<'b> SchemaRules<'b> {
                 match pattern::of_format(&format) {
                     Some(regex) => (regex.to_owned(), "format"),
                     None => {
+                        let format = shortened(&format);
                         self.warn(&format!("`format: {format}` is not enforced"));
                         return None;
                     }
@@ -639,8 +643,9 @@ impl<'b> SchemaRules<'b> {
             self.warn(&format!("beside `{what}`, the length is not enforced"));
         }
         match pattern::expr(&regex) {
-            Ok(expr) => Some(expr),
+            Ok(expr) => self.may_take(pattern::size(&expr)).then_some(expr),
             Err(reason) => {
+                let regex = shortened(&regex);
                 self.warn(&format!("the pattern `{regex}` is not enforced: {reason}"));
                 None
             }
@@ -672,7 +677,7 @@ impl<'b> SchemaRules<'b> {
             Ok((least, most)) => Expr::Atomic(Box::new(integer_range::expr(least, most))),
             Err(key) => {
                 self.warn(&format!(
-                    "`{key}` is not enforced: it is not a whole number"
+                    "`{key}` is not enforced: it is not a whole number of up to 18 digits"
                 ));
                 Expr::Atomic(Box::new(any_integer()))
             }
@@ -877,6 +882,7 @@ impl<'b> SchemaRules<'b> {
             texts.retain(|value| {
                 let holds_end = automaton::stands_in(value, &ends) != Some(false);
                 if holds_end {
+                    let value = shortened(value);
                     self.warn(&format!(
                         "{value:?} can't be written: it holds what ends a text"
                     ));
@@ -947,6 +953,8 @@ pub(super) fn any_of(all: &[Expr]) -> Option<String> {
 
 /// What does not stand in the texts of a node.
 pub(super) fn kept_out(expr: &Expr, rules: &IndexMap<String, Rule>) -> Vec<Expr> {
+    // Most texts of a grammar hold all the same markers out.
+    let mut lists: Vec<&[Expr]> = Vec::new();
     let mut all: Vec<Expr> = Vec::new();
     let mut seen: HashSet<&str> = HashSet::new();
     let mut nodes = vec![expr];
@@ -955,12 +963,15 @@ pub(super) fn kept_out(expr: &Expr, rules: &IndexMap<String, Rule>) -> Vec<Expr>
             Expr::Rule(name) if seen.insert(name) => {
                 nodes.extend(rules.get(name).map(|rule| &rule.expr));
             }
-            Expr::Without(one) => all.extend(one.others.iter().cloned()),
+            Expr::Without(one) if !lists.contains(&one.others.as_slice()) => {
+                lists.push(&one.others);
+            }
             Expr::Until(ends) => all.extend(ends.iter().map(Expr::literal)),
             _ => {}
         }
         nodes.extend(node.children());
     }
+    all.extend(lists.concat());
     all.sort_by_cached_key(Expr::example);
     all.dedup();
     all

@@ -1015,6 +1015,8 @@ fn after_prompt<'a>(way: &'a Way, begun: &'a str) -> Option<Left<'a>> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
 
     fn way(turn: &str, end: &str) -> Way {
@@ -1197,10 +1199,9 @@ mod tests {
             (named("knock"), Some(vec!["knock"])),
             (named("tide"), None),
         ] {
-            let found = called_tools(&tools, &choice).ok();
+            let found = called_tools(&Builder::default(), &tools, &choice).ok();
             let found = found.map(|all| all.into_iter().map(|tool| tool.name).collect::<Vec<_>>());
-            let expected =
-                expected.map(|all| all.into_iter().map(str::to_owned).collect::<Vec<_>>());
+            let expected = expected.map(|all| all.into_iter().map(Arc::from).collect::<Vec<_>>());
             assert_eq!(found, expected, "{choice:?}");
         }
     }
