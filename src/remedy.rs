@@ -40,6 +40,8 @@ pub enum Remedy {
     FirstFixture,
     /// To look at a response template: [`lint`](crate::lint::lint()).
     Lint,
+    /// To allow any value in place of a schema that is beyond a limit: `grammar::Request::beyond`, with the feature `grammar`.
+    Loosen,
 }
 
 impl Remedy {
@@ -54,6 +56,7 @@ impl Remedy {
             Self::Update => "`update`",
             Self::FirstFixture => "`check::FirstFixture`",
             Self::Lint => "`lint::lint`",
+            Self::Loosen => "`Beyond::Loosen`",
         }
     }
 }

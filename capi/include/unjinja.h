@@ -303,7 +303,7 @@ UnjinjaText *unjinja_lint_chat_template(const UnjinjaChatTemplate *chat_template
  *
  * @param request a JSON object, or nothing: `tools`; `format`: `"gbnf"`, `"lark"`, `"structural-tag"` or `"regex"`; `tool_choice`:
  *     `"auto"`, `"required"`, `"none"`, or the name of a tool; `reasoning`: `"auto"`, `"on"` or `"off"`; `parallel`, whether there may
- *     be several calls; `prefix`, the prompt
+ *     be several calls; `prefix`, the prompt; `best_effort`, whether any value is allowed in place of a schema that is beyond a limit
  * @return JSON, which `unjinja_text_free` takes back: the `grammar`, a text, or an object for a structural tag; and `warnings`
  */
 UnjinjaText *unjinja_grammar(const UnjinjaChatTemplate *chat_template,

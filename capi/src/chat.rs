@@ -6,7 +6,7 @@ use jiff::civil::DateTime;
 use unjinja::chat_template::{ChatTemplate, RenderError, RenderInput};
 use unjinja::derive::{DeriveOptions, ModelOutput, derive};
 use unjinja::format::Format;
-use unjinja::grammar::{Grammar, Reasoning, Request, ToolChoice};
+use unjinja::grammar::{Beyond, Grammar, Reasoning, Request, ToolChoice};
 use unjinja::lint::{Complaint, LintOptions, lint, lint_chat_template};
 use unjinja::profile::{Target, language_for};
 use unjinja::{Object, Remedy, Value, json};
@@ -66,6 +66,7 @@ fn option_name(remedy: Remedy) -> &'static str {
         Remedy::BosToken => "the option `bos_token`",
         Remedy::EosToken => "the option `eos_token`",
         Remedy::Variable => "the option `variables`",
+        Remedy::Loosen => "the option `best_effort`",
         other => other.name(),
     }
 }
@@ -350,7 +351,7 @@ fn complaints(found: &[Complaint]) -> Box<UnjinjaText> {
 ///
 /// @param request a JSON object, or nothing: `tools`; `format`: `"gbnf"`, `"lark"`, `"structural-tag"` or `"regex"`; `tool_choice`:
 ///     `"auto"`, `"required"`, `"none"`, or the name of a tool; `reasoning`: `"auto"`, `"on"` or `"off"`; `parallel`, whether there may
-///     be several calls; `prefix`, the prompt
+///     be several calls; `prefix`, the prompt; `best_effort`, whether any value is allowed in place of a schema that is beyond a limit
 /// @return JSON, which `unjinja_text_free` takes back: the `grammar`, a text, or an object for a structural tag; and `warnings`
 #[allow(unsafe_code, reason = "it is given a text")]
 #[unsafe(no_mangle)]
@@ -392,7 +393,11 @@ pub unsafe extern "C" fn unjinja_grammar(
             .tool_choice(choice)
             .reasoning(reasoning.unwrap_or(Reasoning::Auto))
             .parallel(request.flag("parallel")?.unwrap_or(true))
-            .prompt(&*request.text("prefix")?.unwrap_or_default());
+            .prompt(&*request.text("prefix")?.unwrap_or_default())
+            .beyond(match request.flag("best_effort")?.unwrap_or(false) {
+                true => Beyond::Loosen,
+                false => Beyond::Refuse,
+            });
         request.nothing_else(&[
             "tools",
             "format",
@@ -400,12 +405,14 @@ pub unsafe extern "C" fn unjinja_grammar(
             "reasoning",
             "parallel",
             "prefix",
+            "best_effort",
         ])?;
         deep(move || {
             let found = Format::of(&chat.template, &chat.base)
                 .map_err(|error| chat.failed(UnjinjaErrorKind::Grammar, error))?;
-            let fail = |error| chat.failed(UnjinjaErrorKind::Grammar, error);
-            let grammar = Grammar::of(&found, &tools, &asked).map_err(fail)?;
+            let fail = |error: String| chat.failed(UnjinjaErrorKind::Grammar, error);
+            let grammar = Grammar::of(&found, &tools, &asked)
+                .map_err(|error| fail(error.explain(option_name)))?;
             let text = match format.unwrap_or(GrammarFormat::Gbnf) {
                 GrammarFormat::Gbnf => grammar.to_gbnf(),
                 GrammarFormat::Lark => grammar.to_lark(),

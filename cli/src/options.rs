@@ -13,5 +13,6 @@ pub fn option_name(remedy: Remedy) -> &'static str {
         Remedy::Update => "`unjinja check --update`",
         Remedy::FirstFixture => "`unjinja new`",
         Remedy::Lint => "`unjinja lint`",
+        Remedy::Loosen => "`--best-effort`",
     }
 }

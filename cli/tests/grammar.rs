@@ -63,6 +63,29 @@ fn a_format_that_is_not_read_in_all_its_turns_is_named() {
 }
 
 #[test]
+fn what_is_beyond_a_limit_is_refused_with_its_place_or_loosened() {
+    let folder = folder();
+    let schema = [
+        r#"{"items": "#.repeat(130),
+        "{}".to_owned(),
+        "}".repeat(130),
+    ]
+    .concat();
+    let tools =
+        format!(r#"[{{"name": "wait", "parameters": {{"properties": {{"at": {schema}}}}}}}]"#);
+    fs::write(folder.path().join("deep.json"), tools).unwrap();
+    let run = |arguments: &str| {
+        let arguments = format!("grammar chat.jinja --tools deep.json {arguments}");
+        program::unjinja(folder.path(), &arguments, "").replace(&"/items".repeat(120), "/items…")
+    };
+    assert_snapshot!("beyond", run(""));
+    let loosened = run("--best-effort");
+    let warning = "`/properties/at/items…/items/items/items/items/items/items/items` in the parameters of the tool `wait`: it is nested \
+                   deeper than 128, so any value is allowed there";
+    assert!(loosened.contains(warning), "{loosened}");
+}
+
+#[test]
 fn a_lazy_grammar_has_its_triggers() {
     assert_snapshot!("lazy", run("--tools tools.json --lazy", ""));
 }

@@ -76,6 +76,11 @@ export class ChatTemplate {
     lib.freeAfter(this, () => lib.exports.unjinja_chat_template_free!(place));
   }
 
+  /** @internal Frees it, when nobody uses it any more. */
+  free() {
+    this.library.free(this, () => this.library.exports.unjinja_chat_template_free!(this.place));
+  }
+
   /** @internal Gives JSON to one of the functions that take a chat template. */
   ask(what: "unjinja_render" | "unjinja_derive" | "unjinja_grammar", request: string): string {
     const lib = this.library;
@@ -101,6 +106,16 @@ function jinjaOf(tokenizer: Tokenizer): string {
 /** The chat template that somewhere is. */
 export function chatTemplate(source: Source, options: ChatTemplateOptions = {}): ChatTemplate {
   return source instanceof ChatTemplate ? source : new ChatTemplate(source, options);
+}
+
+/** Uses the chat template that somewhere is. One that is made for that is freed at once. */
+function using<T>(source: Source, use: (template: ChatTemplate) => T): T {
+  const template = chatTemplate(source);
+  try {
+    return use(template);
+  } finally {
+    if (template !== source) template.free();
+  }
 }
 
 /** How a response template is derived. */
@@ -135,7 +150,7 @@ export interface Derivation {
  * ```
  */
 export function derive(source: Source, options: DeriveOptions = {}): Derivation {
-  const report = read(chatTemplate(source).ask("unjinja_derive", named(options))) as { [key: string]: Json };
+  const report = read(using(source, (chat) => chat.ask("unjinja_derive", named(options)))) as { [key: string]: Json };
   const { response_template, ...rest } = report;
   return { template: response_template as Derivation["template"], isWhole: report["is_whole"] === true, report: rest };
 }
@@ -177,7 +192,7 @@ export interface RenderOptions {
 export function render(source: Source, messages: object[], options: RenderOptions = {}): string {
   const { tools, addGenerationPrompt, variables } = options;
   const request = { messages, tools, add_generation_prompt: addGenerationPrompt, variables };
-  return chatTemplate(source).ask("unjinja_render", JSON.stringify(request));
+  return using(source, (chat) => chat.ask("unjinja_render", JSON.stringify(request)));
 }
 
 /** Something that will hurt, with its place and what helps. */
@@ -192,14 +207,14 @@ export interface Complaint {
 /** What will hurt about a response template, though it is valid; with the chat template that it belongs to, more of it is found. */
 export function lint(template: Template, source?: Source): Complaint[] {
   const { library: lib, place } = templateOf(template);
-  const chat = source === undefined ? undefined : chatTemplate(source);
-  return read(lib.call((wasm) => lib.take(wasm.unjinja_lint!(place, chat?.place ?? 0, lib.error)))) as Json as Complaint[];
+  const lint = (chat?: ChatTemplate) => lib.call((wasm) => lib.take(wasm.unjinja_lint!(place, chat?.place ?? 0, lib.error)));
+  return read(source === undefined ? lint() : using(source, lint)) as Json as Complaint[];
 }
 
 /** What is wrong with a chat template. */
 export function lintChatTemplate(source: Source): Complaint[] {
-  const { library: lib, place } = chatTemplate(source);
-  return read(lib.call((wasm) => lib.take(wasm.unjinja_lint_chat_template!(place, lib.error)))) as Json as Complaint[];
+  const lint = ({ library: lib, place }: ChatTemplate) => lib.call((wasm) => lib.take(wasm.unjinja_lint_chat_template!(place, lib.error)));
+  return read(using(source, lint)) as Json as Complaint[];
 }
 
 /** What a grammar is to allow, and how it is written. */
@@ -217,5 +232,5 @@ export interface GrammarOptions {
 
 /** A grammar of what the model may write: a text, or an object for a structural tag. */
 export function grammar(source: Source, options: GrammarOptions = {}): { grammar: Json; warnings: string[] } {
-  return read(chatTemplate(source).ask("unjinja_grammar", named(options))) as { grammar: Json; warnings: string[] };
+  return read(using(source, (chat) => chat.ask("unjinja_grammar", named(options)))) as { grammar: Json; warnings: string[] };
 }

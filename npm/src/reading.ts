@@ -85,6 +85,11 @@ export class ResponseTemplate {
     lib.freeAfter(this, () => lib.exports.unjinja_template_free(place));
   }
 
+  /** @internal Frees it, when nothing is made of it any more. */
+  free() {
+    this.library.free(this, () => this.library.exports.unjinja_template_free(this.place));
+  }
+
   /** What the template holds that has no effect. */
   get warnings(): string[] {
     const lib = this.library;
@@ -105,10 +110,18 @@ export function templateOf(template: Template): ResponseTemplate {
   const json = typeof template === "string" ? template : JSON.stringify(template);
   let known = recent.get(json);
   // One of another instance is of no use to this one.
-  if (known?.library !== library()) known = new ResponseTemplate(json);
+  if (known?.library !== library()) {
+    known?.free();
+    known = new ResponseTemplate(json);
+  }
   recent.delete(json);
   recent.set(json, known!);
-  if (recent.size > KEPT) recent.delete(recent.keys().next().value!);
+  if (recent.size > KEPT) {
+    // Nobody else has it, and what has been made of it goes on.
+    const [oldest, left] = recent.entries().next().value!;
+    recent.delete(oldest);
+    left.free();
+  }
   return known!;
 }
 

@@ -187,3 +187,18 @@ test("the page's first program prints what it says", async () => {
     "thinking: A greet\nthinking: ing.\ncontent: Hel\ncontent: lo!\n{ thinking: 'A greeting.', content: 'Hello!' }\n",
   );
 });
+
+test("the module's memory is as large after many requests as after some, also in a loop without a pause", async () => {
+  const { library } = await import("../dist/library.js");
+  const jinja = "{% for m in messages %}<{{ m.role }}>{{ m.content }}<end>{% endfor %}{% if add_generation_prompt %}<assistant>{% endif %}";
+  const requests = (count) => {
+    for (let at = 0; at < count; at++) {
+      const own = `${jinja}{# ${at} ${"x".repeat(4096)} #}`;
+      render(own, [{ role: "user", content: "Hi" }]);
+      parseResponse("Hello!<end>", { ...TEMPLATE, start_anchor: `<bot ${at}>` }, { prefix: `<bot ${at}>` });
+    }
+    return library().exports.memory.buffer.byteLength;
+  };
+  const some = requests(100);
+  assert.ok(requests(10_000) <= some + 2 ** 20, `${library().exports.memory.buffer.byteLength} bytes, ${some} before`);
+});

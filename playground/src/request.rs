@@ -136,5 +136,6 @@ pub(crate) fn page_name(remedy: Remedy) -> &'static str {
         Remedy::Update => "the program's `unjinja check --update`",
         Remedy::FirstFixture => "“Save as a fixture”",
         Remedy::Lint => "the faults below the editor",
+        Remedy::Loosen => "`unjinja grammar --best-effort`",
     }
 }

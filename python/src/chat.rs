@@ -16,7 +16,7 @@ use unjinja::conversation::{
 };
 use unjinja::derive::{DeriveOptions, ModelOutput, derive};
 use unjinja::format::Format;
-use unjinja::grammar::{Grammar, Reasoning, Request, ToolChoice};
+use unjinja::grammar::{Beyond, Grammar, Reasoning, Request, ToolChoice};
 use unjinja::lint::{Complaint, LintOptions, lint, lint_chat_template};
 use unjinja::mend::{Fault, Outcome, mend};
 use unjinja::profile::{Target, language_for};
@@ -269,7 +269,7 @@ impl PyChatTemplate {
     }
 
     /// A grammar, and what it does not hold.
-    #[pyo3(signature = (tools=None, *, format="gbnf", tool_choice="auto", reasoning="auto", parallel=true, prefix=""))]
+    #[pyo3(signature = (tools=None, *, format="gbnf", tool_choice="auto", reasoning="auto", parallel=true, prefix="", best_effort=false))]
     #[expect(clippy::too_many_arguments, reason = "they are named in Python")]
     fn grammar<'py>(
         &self,
@@ -280,6 +280,7 @@ impl PyChatTemplate {
         reasoning: &str,
         parallel: bool,
         prefix: &str,
+        best_effort: bool,
     ) -> PyResult<(Bound<'py, PyAny>, Vec<String>)> {
         let tools = tools_of(tools)?;
         let request = Request::new()
@@ -296,7 +297,11 @@ impl PyChatTemplate {
                 other => return Err(choice("reasoning", "auto, on or off", other)),
             })
             .parallel(parallel)
-            .prompt(prefix);
+            .prompt(prefix)
+            .beyond(match best_effort {
+                true => Beyond::Loosen,
+                false => Beyond::Refuse,
+            });
         if !["gbnf", "lark", "structural-tag", "regex"].contains(&format) {
             return Err(choice(
                 "format",
@@ -316,7 +321,8 @@ impl PyChatTemplate {
                     known.get_or_init(|| found)
                 }
             };
-            let grammar = Grammar::of(found, &tools, &request).map_err(|error| fail(&error))?;
+            let grammar = Grammar::of(found, &tools, &request)
+                .map_err(|error| fail(&error.explain(argument_name)))?;
             let written = match format.as_str() {
                 "gbnf" => grammar.to_gbnf(),
                 "lark" => grammar.to_lark(),

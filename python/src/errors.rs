@@ -124,5 +124,6 @@ pub(crate) fn argument_name(remedy: Remedy) -> &'static str {
         Remedy::Update => "`unjinja check --update`",
         Remedy::FirstFixture => "`unjinja new`",
         Remedy::Lint => "`unjinja.lint`",
+        Remedy::Loosen => "`best_effort=True`",
     }
 }

@@ -54,8 +54,13 @@ pub struct Config {
 pub struct Limits {
     /// So many bytes may a request have.
     pub body: usize,
-    /// So many requests are answered at once.
+    /// So many answers are given at once.
     pub requests: usize,
+    /// So many requests are made ready at once: read, rendered, and given a grammar. Of large ones, and of grammars that are not known, it is an
+    /// eighth of that.
+    pub work: usize,
+    /// So many bytes may requests and answers hold at once, each beyond its first 64 KiB.
+    pub held: usize,
     /// In this time the headers of a request have to come in, and a client has to take what it is sent.
     pub client_timeout: Duration,
     /// In this time a request has to come in.
@@ -71,6 +76,8 @@ impl Default for Limits {
         Limits {
             body: 32 << 20,
             requests: 1024,
+            work: 16,
+            held: 1 << 30,
             client_timeout: Duration::from_secs(30),
             to_come_in: Duration::from_secs(60),
             engine_timeout: Duration::from_secs(600),

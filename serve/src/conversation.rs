@@ -150,10 +150,14 @@ impl Form {
     /// A message in this form.
     pub(crate) fn of(self, message: &Value) -> Value {
         let mut message = message.clone();
+        // What is not changed is shared.
+        if matches!(self, Form::Plain) {
+            return message;
+        }
         let Some(members) = message.as_object_mut() else {
             return message;
         };
-        if !matches!(self, Form::Plain) && members.get("content").is_none_or(Value::is_null) {
+        if members.get("content").is_none_or(Value::is_null) {
             members.insert("content", "");
         }
         let calls = members.get_mut("tool_calls").and_then(Value::as_array_mut);

@@ -17,11 +17,19 @@ pub(crate) struct Fault {
     pub(crate) code: Option<Value>,
 }
 
+/// So much of a message is told, in bytes: it may quote what is as large as requests are.
+const MAX_MESSAGE: usize = 64 << 10;
+
 impl Fault {
     pub(crate) fn new(status: StatusCode, message: impl Into<String>) -> Fault {
+        let mut message = message.into();
+        if message.len() > MAX_MESSAGE {
+            message.truncate(message.floor_char_boundary(MAX_MESSAGE));
+            message.push('…');
+        }
         Fault {
             status,
-            message: message.into(),
+            message,
             param: None,
             kind: None,
             code: None,
@@ -39,6 +47,11 @@ impl Fault {
             param: Some(param.to_owned()),
             ..Fault::bad(format!("`{param}`: {message}"))
         }
+    }
+
+    /// Something for which there is no room now.
+    pub(crate) fn overloaded(message: impl Into<String>) -> Fault {
+        Fault::new(StatusCode::SERVICE_UNAVAILABLE, message)
     }
 
     pub(crate) fn bad_gateway(message: impl Into<String>) -> Fault {

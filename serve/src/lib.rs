@@ -25,6 +25,7 @@
 
 mod answer;
 mod api;
+mod arrivals;
 mod blocks;
 mod cache;
 mod config;
@@ -33,15 +34,21 @@ mod conversation;
 mod explain;
 mod fault;
 mod guard;
+mod held;
+mod making;
 mod metrics;
 mod model;
 mod object;
+mod pieces;
+mod receiving;
 mod record;
 mod request;
 mod routes;
 mod server;
 mod stream;
 mod upstream;
+mod values;
+mod work;
 
 use std::sync::Arc;
 

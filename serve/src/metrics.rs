@@ -23,7 +23,8 @@ impl Metrics {
         *answered.entry((path, status.as_u16())).or_default() += 1;
     }
 
-    pub(crate) fn to_text(&self) -> String {
+    /// All of it, and how many bytes are held.
+    pub(crate) fn to_text(&self, held: usize) -> String {
         let mut text = String::from(
             "# HELP unjinja_requests_total Requests, by the code of their answers.\n\
              # TYPE unjinja_requests_total counter\n",
@@ -43,6 +44,12 @@ impl Metrics {
                 "gauge",
                 "Requests that are being answered.",
                 open,
+            ),
+            (
+                "unjinja_held_bytes",
+                "gauge",
+                "Bytes that requests and answers hold, each beyond its first 64 KiB.",
+                held.to_string(),
             ),
             (
                 "unjinja_clients_gone_total",

@@ -1,5 +1,7 @@
 //! The model: how it is asked, what it may write, and how that is read.
 
+use std::convert::Infallible;
+use std::fmt::Write;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::http::StatusCode;
@@ -8,8 +10,8 @@ use unjinja::chat_template::{ChatTemplate, PreparedTemplate, RenderInput};
 use unjinja::completion::{Completion, CompletionOptions};
 use unjinja::derive::{DeriveOptions, derive};
 use unjinja::format::Format;
-use unjinja::grammar::{Grammar, Request as Asked};
-use unjinja::{Object, OnMalformed, ParserOptions, ResponseTemplate, Tools, Value, json};
+use unjinja::grammar::{Beyond, Grammar, GrammarError, Request as Asked};
+use unjinja::{Object, OnMalformed, ParserOptions, Remedy, ResponseTemplate, Tools, Value, json};
 
 use crate::cache::Cache;
 use crate::conversation::Form;
@@ -17,9 +19,18 @@ use crate::fault::Fault;
 use crate::object::object;
 use crate::request::Request;
 use crate::upstream::{Constraint, Engine};
+use crate::work::{Expected, Wanted};
 
-/// So many grammars and formats are kept.
-const KEPT: usize = 64;
+/// So many bytes of formats and of grammars are kept.
+const KEPT_FORMATS: usize = 16 << 20;
+const KEPT_CONSTRAINTS: usize = 64 << 20;
+
+/// So many bytes may the variables have that a request gives the template: the format of the model is found anew for each set of them.
+const MAX_VARIABLES: usize = 64 << 10;
+
+/// So many warnings are told, of so many bytes each: clients may be the cause of others without an end.
+const MAX_TOLD: usize = 64;
+const MAX_WARNING: usize = 2 << 10;
 
 /// A chat template, and what follows from it.
 pub(crate) struct Model {
@@ -34,7 +45,7 @@ pub(crate) struct Model {
     /// The special tokens that engines are to write out.
     pub(crate) preserved: Vec<String>,
     formats: Cache<Result<Format, String>>,
-    constraints: Cache<Result<Value, String>>,
+    constraints: Cache<Made>,
     /// What was said of grammars that there are not.
     told: Mutex<Vec<String>>,
 }
@@ -49,12 +60,37 @@ pub(crate) struct Holding {
 }
 
 /// A request made ready.
+#[derive(Debug)]
 pub(crate) struct Ready {
-    pub(crate) prompt: String,
+    pub(crate) prompt: Arc<str>,
     pub(crate) tools: Tools,
     pub(crate) constraint: Option<Value>,
-    /// Why there is no constraint, though one would have been of use; said once.
+    /// The reason why there is no constraint, though one would have been of use, or what it does not hold; said once.
     pub(crate) warning: Option<String>,
+}
+
+/// A grammar in the language of an engine.
+#[derive(Debug)]
+struct Made {
+    constraint: Result<Value, String>,
+    /// Parts that are not enforced, where that is let pass.
+    warnings: Vec<String>,
+}
+
+/// The reason why a request has no constraint.
+enum Unheld {
+    /// There can be none, as far as is known.
+    Because(String),
+    /// The request is refused, or nobody waits for it.
+    Fault(Fault),
+    /// It takes longer than is expected.
+    Late,
+}
+
+impl From<Fault> for Unheld {
+    fn from(fault: Fault) -> Unheld {
+        Unheld::Fault(fault)
+    }
 }
 
 impl Model {
@@ -84,14 +120,15 @@ impl Model {
             response_template,
             preserved: Vec::new(),
             switches: switches(&template, &base),
-            formats: Cache::new(KEPT),
-            constraints: Cache::new(KEPT),
+            formats: Cache::new(KEPT_FORMATS),
+            constraints: Cache::new(KEPT_CONSTRAINTS),
             told: Mutex::default(),
             base,
             template,
         };
-        let format = model.format(&Object::new());
-        let preserved = format.as_ref().as_ref().map(Format::preserved_tokens);
+        let format = model.format(&Object::new(), Expected::Long);
+        let format = format.as_deref().and_then(|format| format.as_ref().ok());
+        let preserved = format.map(Format::preserved_tokens);
         let preserved = preserved.unwrap_or_default();
         Ok((Model { preserved, ..model }, warning))
     }
@@ -107,52 +144,80 @@ impl Model {
             .filter(|token| !token.is_empty())
     }
 
-    /// Makes a request ready: this may take as long as a chat template may, and is no work for a thread that others wait for.
-    pub(crate) fn ready(
-        &self,
-        request: &Request,
-        engine: &Engine,
-        holding: Holding,
-    ) -> Result<Ready, Fault> {
-        let prompt = self.prompt(request)?;
+    /// Makes a request ready, without a constraint: this may take as long as a chat template may, and is no work for a thread that others
+    /// wait for. What is in the prompt is in the request no longer.
+    pub(crate) fn ready(&self, request: &mut Request, wanted: &Wanted) -> Result<Ready, Fault> {
+        if json::write(&request.variables.clone().into()).len() > MAX_VARIABLES {
+            let message = format!("they have more than {MAX_VARIABLES} bytes");
+            return Err(Fault::of("chat_template_kwargs", message));
+        }
+        let prompt = self.prompt(request, wanted)?.into();
+        request.messages = Vec::new();
         let tools = match request.offered() {
             [] => Tools::none(),
             tools => Tools::from_value(&tools.to_vec().into()),
         };
-        let mut ready = Ready {
+        Ok(Ready {
             prompt,
             tools,
             constraint: None,
             warning: None,
-        };
+        })
+    }
+
+    /// Constrains the answer to a request that is otherwise ready, and says whether that is done. Where it takes longer than is expected, it
+    /// is left for later.
+    pub(crate) fn hold(
+        &self,
+        request: &Request,
+        ready: &mut Ready,
+        engine: &Engine,
+        holding: Holding,
+        doing: (Expected, &Wanted),
+    ) -> Result<bool, Fault> {
         let demand = request.demand();
         if demand.is_none() && (request.tools.is_empty() || !holding.grammars) {
-            return Ok(ready);
+            return Ok(true);
         }
+        let because = |why: String| Err(Unheld::Because(why));
         let constraint = match (holding.grammars, engine.constraint) {
-            (true, Some((language, _))) => self.constraint(request, &ready, language),
-            (false, Some(_)) => Err("the server sends no grammars".to_owned()),
-            (_, None) => Err(format!("the engine `{}` takes no grammars", engine.name)),
+            (true, Some((language, _))) => {
+                self.constraint(request, ready, language, holding.best_effort, doing)
+            }
+            (false, Some(_)) => because("the server sends no grammars".to_owned()),
+            (_, None) => because(format!("the engine `{}` takes no grammars", engine.name)),
         };
         match (constraint, demand) {
-            (Ok(constraint), _) => ready.constraint = Some(constraint),
-            (Err(why), Some(param)) if !holding.best_effort => {
+            (Ok((constraint, warnings)), _) => {
+                ready.constraint = Some(constraint);
+                ready.warning = self.first_told(warnings.join("; "));
+            }
+            (Err(Unheld::Fault(fault)), _) => return Err(fault),
+            (Err(Unheld::Late), _) => return Ok(false),
+            (Err(Unheld::Because(why)), Some(param)) if !holding.best_effort => {
                 let remedy = "With `--best-effort`, the server passes the request on and does not enforce this";
                 return Err(Fault::of(
                     param,
                     format!("this can't be enforced: {why}. {remedy}"),
                 ));
             }
-            (Err(why), _) => {
-                let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
-                if !told.contains(&why) && told.len() < KEPT {
-                    ready.warning =
-                        Some(format!("answers are not constrained by a grammar: {why}"));
-                    told.push(why);
-                }
+            (Err(Unheld::Because(why)), _) => {
+                let warning = format!("answers are not constrained by a grammar: {why}");
+                ready.warning = self.first_told(warning);
             }
         }
-        Ok(ready)
+        Ok(true)
+    }
+
+    /// A warning, if it has not been told.
+    fn first_told(&self, mut warning: String) -> Option<String> {
+        warning.truncate(warning.floor_char_boundary(MAX_WARNING));
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        if warning.is_empty() || told.contains(&warning) || told.len() >= MAX_TOLD {
+            return None;
+        }
+        told.push(warning.clone());
+        Some(warning)
     }
 
     /// How it is read what the model writes after the prompt.
@@ -193,7 +258,7 @@ impl Model {
 
     /// The prompt of a request. Templates want messages in one form or another, and refuse them in others: the plainest that they
     /// take is the one.
-    fn prompt(&self, request: &Request) -> Result<String, Fault> {
+    fn prompt(&self, request: &Request, wanted: &Wanted) -> Result<String, Fault> {
         let fail = |error: &dyn std::fmt::Display| {
             Fault::of(
                 "messages",
@@ -223,8 +288,11 @@ impl Model {
             };
             match renderer.render(&input) {
                 Ok(rendered) => return Ok(rendered.text),
+                // In another form it would take as long.
+                Err(error) if error.is_exhausted() => return Err(fail(&error)),
                 Err(error) => refusal = refusal.or(Some(error)),
             }
+            wanted.check()?;
             tried.push(messages);
         }
         Err(match refusal {
@@ -237,11 +305,24 @@ impl Model {
     }
 
     /// The format of the model with some variables.
-    fn format(&self, variables: &Object) -> Arc<Result<Format, String>> {
+    fn format(
+        &self,
+        variables: &Object,
+        expected: Expected,
+    ) -> Option<Arc<Result<Format, String>>> {
         let key = json::write(&variables.clone().into());
-        self.formats.get(key, || {
-            Format::of(&self.template, &self.input(variables)).map_err(|error| error.to_string())
-        })
+        if expected == Expected::Short {
+            return self.formats.find(&key);
+        }
+        let make = || {
+            let format = Format::of(&self.template, &self.input(variables));
+            Ok(format.map_err(|error| error.to_string()))
+        };
+        let made: Result<_, Infallible> = self.formats.get(&key, make, written_size);
+        match made {
+            Ok(format) => Some(format),
+            Err(never) => match never {},
+        }
     }
 
     /// What the output is held to, in a language.
@@ -250,13 +331,18 @@ impl Model {
         request: &Request,
         ready: &Ready,
         language: Constraint,
-    ) -> Result<Value, String> {
+        best_effort: bool,
+        (expected, wanted): (Expected, &Wanted),
+    ) -> Result<(Value, Vec<String>), Unheld> {
         let variables = self.variables(request);
-        let format = self.format(&variables);
-        let format = format.as_ref().as_ref().map_err(Clone::clone)?;
+        let format = self.format(&variables, expected).ok_or(Unheld::Late)?;
+        wanted.check()?;
+        let format = format.as_ref().as_ref();
+        let format = format.map_err(|why| Unheld::Because(why.clone()))?;
         let begun = format.begun_by(&ready.prompt);
         if language == Constraint::Schema {
-            return schema_alone(request, begun);
+            let schema = schema_alone(request, begun).map_err(Unheld::Because)?;
+            return Ok((schema, Vec::new()));
         }
         let schema = request.schema.as_ref().map(|(_, schema)| schema);
         // Only what the prompt has begun of the turn counts.
@@ -267,18 +353,78 @@ impl Model {
             "choice": format!("{:?} {}", request.tool_choice, request.parallel),
             "schema": schema.cloned(),
         };
-        let made = self.constraints.get(json::write(&key.into()), || {
+        let make = || {
             let mut asked = Asked::new()
                 .tool_choice(request.tool_choice.clone())
                 .parallel(request.parallel)
-                .prompt(ready.prompt.as_str());
+                .prompt(&*ready.prompt);
             asked.answer = schema.cloned();
+            if best_effort {
+                asked.beyond = Beyond::Loosen;
+            }
             let tools = Tools::from_value(&request.tools.clone().into());
-            let grammar = Grammar::of(format, &tools, &asked).map_err(|error| error.to_string())?;
-            written(&grammar, language)
-        });
-        (*made).clone()
+            let grammar = match Grammar::of(format, &tools, &asked) {
+                Ok(grammar) => grammar,
+                Err(GrammarError::TooMuch(beyond)) => {
+                    let answer = request.schema.as_ref().map(|(param, _)| *param);
+                    let param = match &beyond.place.tool {
+                        None => answer.unwrap_or("tools"),
+                        Some(_) => "tools",
+                    };
+                    return Err(Fault::of(param, beyond.explain(option_name)));
+                }
+                Err(error) => {
+                    return Ok(Made {
+                        constraint: Err(error.to_string()),
+                        warnings: Vec::new(),
+                    });
+                }
+            };
+            wanted.check()?;
+            Ok(Made {
+                constraint: written(&grammar, language),
+                warnings: match best_effort {
+                    true => grammar.warnings,
+                    false => Vec::new(),
+                },
+            })
+        };
+        let size = |made: &Made| {
+            let constraint = made.constraint.as_ref();
+            let texts = made.warnings.iter().map(String::len).sum::<usize>();
+            texts + constraint.map_or_else(String::len, |value| json::write(value).len())
+        };
+        let key = json::write(&key.into());
+        let made = match expected {
+            Expected::Short => self.constraints.find(&key).ok_or(Unheld::Late)?,
+            Expected::Long => self.constraints.get(&key, make, size)?,
+        };
+        let constraint = made.constraint.clone().map_err(Unheld::Because)?;
+        Ok((constraint, made.warnings.clone()))
     }
+}
+
+/// The program's name for something that an error advises to make use of. Of the library's other advice, none is about requests.
+fn option_name(remedy: Remedy) -> &'static str {
+    match remedy {
+        Remedy::Loosen => "`--best-effort`",
+        other => other.name(),
+    }
+}
+
+/// About how many bytes a format takes.
+fn written_size(format: &Result<Format, String>) -> usize {
+    struct Length(usize);
+    impl Write for Length {
+        fn write_str(&mut self, text: &str) -> std::fmt::Result {
+            self.0 += text.len();
+            Ok(())
+        }
+    }
+    let mut length = Length(0);
+    // Counting can't fail.
+    let _ = write!(length, "{format:?}");
+    length.0
 }
 
 /// The variables of a template that switch thinking, and show in its prompts.
@@ -352,7 +498,19 @@ mod tests {
             grammars: true,
             best_effort,
         };
-        model.ready(&request, engine, holding)
+        let wanted = Wanted::always();
+        let mut ready = model.ready(&mut request, &wanted)?;
+        let mut hold = |expected| {
+            let doing = (expected, &wanted);
+            model.hold(&request, &mut ready, engine, holding, doing)
+        };
+        // What has yet to be found out takes long, and is known from then on.
+        if engine.constraint.is_some() {
+            assert_eq!(hold(Expected::Short), Ok(false));
+        }
+        assert!(hold(Expected::Long)?);
+        assert_eq!(hold(Expected::Short), Ok(true));
+        Ok(ready)
     }
 
     #[test]

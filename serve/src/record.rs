@@ -27,13 +27,31 @@ impl Recorder {
         })
     }
 
-    /// An output that begins.
-    pub(crate) fn begin(&self, id: &str, prompt: &str, tools: &[Value]) -> Record {
-        Record {
+    /// Begins to keep a request, which stands with each of its outputs.
+    pub(crate) fn request(&self, id: &str, prompt: &Arc<str>, tools: &[Value]) -> Recorded {
+        Recorded {
             recorder: self.clone(),
             id: id.to_owned(),
-            prompt: prompt.to_owned(),
-            tools: tools.to_vec(),
+            prompt: Arc::clone(prompt),
+            tools: tools.into(),
+        }
+    }
+}
+
+/// A request whose outputs are kept.
+#[derive(Clone)]
+pub(crate) struct Recorded {
+    recorder: Recorder,
+    id: String,
+    prompt: Arc<str>,
+    tools: Arc<[Value]>,
+}
+
+impl Recorded {
+    /// An output that begins.
+    pub(crate) fn begin(&self) -> Record {
+        Record {
+            request: self.clone(),
             output: String::new(),
         }
     }
@@ -41,10 +59,7 @@ impl Recorder {
 
 /// An output while it comes. One that does not come to its end is not kept.
 pub(crate) struct Record {
-    recorder: Recorder,
-    id: String,
-    prompt: String,
-    tools: Vec<Value>,
+    request: Recorded,
     output: String,
 }
 
@@ -60,21 +75,22 @@ impl Record {
             false => "stop",
         };
         let mut line = object! {
-            "id": self.id,
-            "prefix": self.prompt,
+            "id": self.request.id,
+            "prefix": &*self.request.prompt,
             "text": self.output,
             "finish_reason": reason,
         };
-        if !self.tools.is_empty() {
-            line.insert("tools", self.tools);
+        if !self.request.tools.is_empty() {
+            line.insert("tools", self.request.tools.to_vec());
         }
         let mut line = json::write(&line.into());
         line.push('\n');
-        let file = self.recorder.file.lock();
+        let recorder = &self.request.recorder;
+        let file = recorder.file.lock();
         let mut file = file.unwrap_or_else(PoisonError::into_inner);
         let before = file.metadata().map(|file| file.len());
         if let Err(error) = file.write_all(line.as_bytes()) {
-            (self.recorder.tell)(&format!("warning: an output is not recorded: {error}"));
+            (recorder.tell)(&format!("warning: an output is not recorded: {error}"));
             // A part of a line would spoil the next one. Where nothing can be taken back, a line of its own is the best.
             let taken_back = before.and_then(|before| file.set_len(before));
             if taken_back.is_err() {

@@ -6,7 +6,9 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
+use hyper::body::Incoming;
 use hyper::server::conn::http1;
+use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
@@ -15,15 +17,18 @@ use tokio::sync::Semaphore;
 use unjinja::Value;
 use unjinja::chat_template::ChatTemplate;
 
+use crate::arrivals::{Arrivals, Seat};
 use crate::config::{Config, Limits};
 use crate::connection::Connection;
 use crate::guard::Guard;
+use crate::held::Room;
 use crate::metrics::Metrics;
 use crate::model::{Holding, Model};
 use crate::object::object;
 use crate::record::Recorder;
 use crate::routes;
 use crate::upstream::Upstream;
+use crate::work::Work;
 use crate::{ENGINES, Explain, Tell};
 
 /// Why there is no server.
@@ -60,6 +65,12 @@ pub enum ServeError {
 /// So many files are open beside connections of requests.
 const OTHER_FILES: usize = 64;
 
+/// So many threads do other work than what requests need: they ask for names of hosts.
+const OTHER_THREADS: usize = 8;
+
+/// So much of a connection is held that has yet to be read, or taken by the client.
+const MAX_BUFFER: usize = 64 << 10;
+
 /// All that requests need.
 pub(crate) struct Shared {
     pub(crate) model: Model,
@@ -67,7 +78,12 @@ pub(crate) struct Shared {
     pub(crate) holding: Holding,
     pub(crate) limits: Limits,
     pub(crate) guard: Guard,
+    /// For so many answers.
     pub(crate) room: Arc<Semaphore>,
+    /// For so many bytes of requests and answers.
+    pub(crate) held: Arc<Room>,
+    pub(crate) work: Arc<Work>,
+    pub(crate) arrivals: Arc<Arrivals>,
     pub(crate) metrics: Metrics,
     pub(crate) recorder: Option<Recorder>,
     pub(crate) explain: Option<Arc<dyn Explain>>,
@@ -83,7 +99,7 @@ pub(crate) struct Shared {
 /// If there is no server to begin with: the upstream does not tell what it is, nothing can be made of the chat template, or the address is
 /// taken.
 pub fn serve(config: Config, started: impl FnOnce(SocketAddr)) -> Result<(), ServeError> {
-    let runtime = runtime()?;
+    let runtime = runtime(&config.limits)?;
     let served = runtime.block_on(async {
         let limits = config.limits.clone();
         let address = config.listen.clone();
@@ -121,7 +137,7 @@ fn open_enough_files(limits: &Limits, tell: &Tell) {
 ///
 /// As [`serve`].
 pub fn describe(config: Config) -> Result<Value, ServeError> {
-    runtime()?.block_on(async {
+    runtime(&config.limits)?.block_on(async {
         let listen = config.listen.clone();
         let upstream = config.upstream.clone();
         let shared = shared(config).await?;
@@ -142,6 +158,8 @@ pub fn describe(config: Config) -> Result<Value, ServeError> {
             "limits": object! {
                 "body": limits.body,
                 "requests": limits.requests,
+                "work": limits.work,
+                "held": limits.held,
                 "silence_seconds": limits.engine_timeout.as_secs(),
             },
             "response_template": shared.model.response_template.as_value().clone(),
@@ -150,12 +168,10 @@ pub fn describe(config: Config) -> Result<Value, ServeError> {
     })
 }
 
-fn runtime() -> io::Result<tokio::runtime::Runtime> {
-    let cores = std::thread::available_parallelism().map_or(2, usize::from);
+fn runtime(limits: &Limits) -> io::Result<tokio::runtime::Runtime> {
     tokio::runtime::Builder::new_multi_thread()
         .enable_all()
-        // What renders templates and makes grammars is work, and more threads than cores do no more of it.
-        .max_blocking_threads(2 * cores)
+        .max_blocking_threads(limits.work + OTHER_THREADS)
         // Values may be nested deeply, and are gone through one level a call.
         .thread_stack_size(16 << 20)
         .build()
@@ -163,11 +179,13 @@ fn runtime() -> io::Result<tokio::runtime::Runtime> {
 
 async fn shared(config: Config) -> Result<Shared, ServeError> {
     let limits = config.limits;
+    let work = Arc::new(Work::new(limits.work));
     let found = Upstream::find(
         &config.upstream,
         config.engine,
         config.upstream_model,
         limits.engine_timeout,
+        Arc::clone(&work),
     );
     let upstream = found.await.map_err(ServeError::Upstream)?;
     let template = match config.template {
@@ -197,6 +215,9 @@ async fn shared(config: Config) -> Result<Shared, ServeError> {
         },
         guard: Guard::new(&config.hosts),
         room: Arc::new(Semaphore::new(limits.requests)),
+        held: Room::new(limits.held),
+        work,
+        arrivals: Arc::default(),
         limits,
         metrics: Metrics::default(),
         recorder: recorder.transpose()?,
@@ -235,12 +256,17 @@ async fn accept(
     // More connections than requests: some wait for their next one.
     let room = Arc::new(Semaphore::new(2 * limits.requests + 64));
     let graceful = GracefulShutdown::new();
+    let arrivals = Arc::clone(&shared.arrivals);
     let routes = TowerToHyperService::new(routes::routes(shared));
     let mut end = Box::pin(told_to_end()?);
     loop {
         let accepted = async {
-            let permit = Arc::clone(&room).acquire_owned().await;
-            (permit, listener.accept().await)
+            let accepted = listener.accept().await;
+            // Whoever comes is let in before those from whom nothing has come.
+            if room.available_permits() == 0 {
+                arrivals.send_first_away();
+            }
+            (Arc::clone(&room).acquire_owned().await, accepted)
         };
         let (permit, stream) = tokio::select! {
             (permit, accepted) = accepted => match accepted {
@@ -256,14 +282,26 @@ async fn accept(
         // Tokens are small, and are not to wait for each other.
         let _is_slower = stream.set_nodelay(true);
         let stream = TokioIo::new(Connection::new(stream, limits.client_timeout));
+        let seat = Seat::new(&arrivals);
+        let answered = {
+            let (seat, routes) = (Arc::clone(&seat), routes.clone());
+            service_fn(move |mut request: hyper::Request<Incoming>| {
+                request.extensions_mut().insert(Arc::clone(&seat));
+                routes.call(request)
+            })
+        };
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
             .header_read_timeout(limits.client_timeout)
-            .serve_connection(stream, routes.clone());
+            .max_buf_size(MAX_BUFFER)
+            .serve_connection(stream, answered);
         let connection = graceful.watch(connection);
         tokio::spawn(async move {
             // What goes wrong with a connection ends it, and nobody is there to be told.
-            let _gone = connection.await;
+            tokio::select! {
+                _gone = connection => {}
+                () = seat.is_sent_away() => {}
+            }
             drop(permit);
         });
     }

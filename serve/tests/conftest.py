@@ -39,16 +39,24 @@ CALLS = (
 )
 
 
+class Address(str):
+    """Where a server listens, and its process."""
+
+    process = None
+
+
 @contextlib.contextmanager
-def serving(*arguments, told=None, signal=signal.SIGTERM):
+def serving(*arguments, told=None, signal=signal.SIGTERM, **environment):
     """Runs the server, and gives its address. What it has told is in the list in the end."""
     command = [PROGRAM, "serve", *map(str, arguments), "--listen", "127.0.0.1:0"]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ | environment)
     line = process.stdout.readline()
     if not line:
         pytest.fail(process.stderr.read())
+    address = Address(line.split()[-1])
+    address.process = process
     try:
-        yield line.split()[-1]
+        yield address
     finally:
         process.send_signal(signal)
         _, errors = process.communicate(timeout=40)

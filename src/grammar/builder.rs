@@ -1,30 +1,58 @@
 //! Building a grammar by hand.
 
 use std::cell::RefCell;
+use std::collections::{HashMap, HashSet};
 
-use indexmap::IndexMap;
+use indexmap::{IndexMap, IndexSet};
 
 use super::expr::{CharClass, Chars, Expr, NotAClass, SchemaNode, Tag};
+use super::limits::{Origin, Room, TooMuch};
 use super::notation::{LineBreaks, Notation, Quotes};
 use super::schema::SchemaRules;
-use super::{Grammar, Rule, other_keys, remainder};
+use super::{Beyond, Grammar, Rule, other_keys, remainder};
 use crate::value::Value;
 
+/// What has no more nodes than this is written wherever it stands.
+const MAX_SHORT: usize = 8;
+
 /// Makes the nodes of a grammar, and keeps its rules.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Builder {
     rules: RefCell<IndexMap<String, Rule>>,
+    /// How many rules asked for a name.
+    asked: RefCell<HashMap<String, usize>>,
+    /// Rules of schemas, to be found again by what they look like.
+    shared: RefCell<HashMap<u64, Vec<String>>>,
     notations: RefCell<Vec<Notation>>,
-    warnings: RefCell<Vec<String>>,
+    warnings: RefCell<IndexSet<String>>,
+    pub(super) room: Room,
+}
+
+/// A grammar by hand has any value in place of what is beyond a limit.
+impl Default for Builder {
+    fn default() -> Builder {
+        Builder::new(Beyond::Loosen)
+    }
 }
 
 impl Builder {
+    pub(super) fn new(beyond: Beyond) -> Builder {
+        Builder {
+            rules: RefCell::default(),
+            asked: RefCell::default(),
+            shared: RefCell::default(),
+            notations: RefCell::default(),
+            warnings: RefCell::default(),
+            room: Room::new(beyond),
+        }
+    }
+
     /// The grammar whose texts are those of a node.
     pub(super) fn finish(self, root: Expr) -> Grammar {
         Grammar {
             root,
             rules: self.rules.into_inner(),
-            warnings: self.warnings.into_inner(),
+            warnings: self.warnings.into_inner().into_iter().collect(),
         }
     }
 
@@ -211,17 +239,20 @@ impl Builder {
 
     /// A value that a JSON Schema describes, written as JSON.
     pub fn schema(&self, name: &str, schema: &Value) -> Expr {
-        self.schema_in(name, schema, &Notation::json())
+        let schema = self.admitted(None, schema);
+        let rules = SchemaRules::new(self, name, &schema, Notation::json());
+        rules.node(&schema)
     }
 
     /// A text that a JSON Schema describes, written as it is, without quotes. What the schema does not
     /// say of it is as the node `text` has it.
     pub fn raw_schema(&self, text: impl Into<Expr>, name: &str, schema: &Value) -> Expr {
-        let mut rules = SchemaRules::new(self, name, schema, Notation::json());
-        let expr = rules.raw(schema, text.into());
+        let schema = self.admitted(None, schema);
+        let mut rules = SchemaRules::new(self, name, &schema, Notation::json());
+        let expr = rules.raw(&schema, text.into());
         Expr::Schema(Box::new(SchemaNode {
             name: name.to_owned(),
-            schema: schema.clone(),
+            schema,
             notation: Notation::text(LineBreaks::default()),
             expr,
         }))
@@ -307,37 +338,64 @@ impl Builder {
         expr.into().tagged(Tag::ToolArgJson)
     }
 
-    pub(super) fn schema_in(&self, name: &str, schema: &Value, notation: &Notation) -> Expr {
-        let expr = SchemaRules::new(self, name, schema, notation.clone()).value(schema);
-        // As a schema, it would look like something that can be written.
-        if expr.is_never() {
-            return expr;
+    /// A schema of a tool, or of an answer, as far as it is within the limits.
+    pub(super) fn admitted(&self, tool: Option<&str>, schema: &Value) -> Value {
+        let (schema, warnings) = self.room.admitted(tool, schema);
+        warnings.into_iter().for_each(|warning| self.warn(warning));
+        schema
+    }
+
+    /// Notes that a schema is beyond a limit.
+    pub(super) fn note(&self, too_much: TooMuch) {
+        if let Some(warning) = self.room.note(too_much) {
+            self.warn(warning);
         }
-        Expr::Schema(Box::new(SchemaNode {
-            name: name.to_owned(),
-            schema: schema.clone(),
-            notation: notation.clone(),
-            expr,
-        }))
     }
 
     pub(super) fn warn(&self, warning: String) {
-        let mut warnings = self.warnings.borrow_mut();
-        if !warnings.contains(&warning) {
-            warnings.push(warning);
-        }
+        self.warnings.borrow_mut().insert(warning);
     }
 
     /// The text that stands in a rule that has not been made yet, for rules that contain themselves.
-    pub(super) fn reserve(&self, name: &str) -> String {
-        let mut rules = self.rules.borrow_mut();
-        let name = free_name(&rules, name);
+    pub(super) fn reserve(&self, name: &str, origin: Option<Origin>) -> String {
+        let name = self.free_name(name);
         let rule = Rule {
-            expr: Expr::Empty,
-            is_trigger: false,
+            origin,
+            ..Rule::new(Expr::Empty)
         };
-        rules.insert(name.clone(), rule);
+        self.rules.borrow_mut().insert(name.clone(), rule);
         name
+    }
+
+    /// Those of some rules that lead back to themselves before they say anything, each of which is given another form.
+    pub(super) fn break_circles(&self, names: &[String], other: impl Fn() -> Expr) -> Vec<String> {
+        let mut broken = Vec::new();
+        let mut done: HashSet<String> = HashSet::new();
+        for name in names {
+            // Each rule with those right below it that are still to be followed.
+            let mut open: Vec<(String, Vec<String>)> = Vec::new();
+            let mut next = Some(name.clone());
+            loop {
+                if let Some(name) = next.take().filter(|name| !done.contains(name)) {
+                    if open.iter().any(|(outer, _)| *outer == name) {
+                        self.define(&name, other());
+                        broken.push(name);
+                    } else {
+                        let rules = self.rules.borrow();
+                        let first = rules.get(&name).map(|rule| named_at_once(&rule.expr));
+                        open.push((name, first.unwrap_or_default()));
+                    }
+                }
+                match open.last_mut() {
+                    None => break,
+                    Some((_, left)) => next = left.pop(),
+                }
+                if next.is_none() {
+                    done.extend(open.pop().map(|(name, _)| name));
+                }
+            }
+        }
+        broken
     }
 
     pub(super) fn define(&self, name: &str, expr: Expr) {
@@ -361,7 +419,7 @@ impl Builder {
         let known = self.rules.borrow().contains_key(form);
         let first = self.rules.borrow().get(name).cloned();
         if let Some(first) = first.filter(|_| !known) {
-            let form = self.reserve(form);
+            let form = self.reserve(form, first.origin.clone());
             self.define(&form, change(&first.expr));
         }
         Expr::Rule(form.to_owned())
@@ -372,43 +430,106 @@ impl Builder {
         if expr.is_never() {
             return expr;
         }
-        let rule = Rule { expr, is_trigger };
-        let mut rules = self.rules.borrow_mut();
-        if rules.get(&name) == Some(&rule) {
+        let is = |rule: &Rule| rule.is_trigger == is_trigger && rule.expr == expr;
+        if self.rules.borrow().get(&name).is_some_and(is) {
             return Expr::Rule(name);
         }
-        let name = free_name(&rules, &name);
-        rules.insert(name.clone(), rule);
+        let rule = Rule {
+            is_trigger,
+            ..Rule::new(expr)
+        };
+        self.insert(&name, rule)
+    }
+
+    fn insert(&self, name: &str, rule: Rule) -> Expr {
+        let name = self.free_name(name);
+        self.rules.borrow_mut().insert(name.clone(), rule);
         Expr::Rule(name)
+    }
+
+    /// The rule of a schema, which is the same for all that say the same. What is short is none.
+    pub(super) fn shared(&self, name: &str, expr: Expr, origin: &Origin) -> Expr {
+        if expr.size() <= MAX_SHORT {
+            return expr;
+        }
+        let look = expr.look(usize::MAX);
+        if let Some(names) = self.shared.borrow().get(&look) {
+            let rules = self.rules.borrow();
+            let is = |name: &&String| rules.get(*name).is_some_and(|rule| rule.expr == expr);
+            if let Some(name) = names.iter().find(is) {
+                return Expr::Rule(name.clone());
+            }
+        }
+        let rule = Rule {
+            origin: Some(origin.clone()),
+            ..Rule::new(expr)
+        };
+        let made = self.insert(name, rule);
+        if let Expr::Rule(name) = &made {
+            let mut shared = self.shared.borrow_mut();
+            shared.entry(look).or_default().push(name.clone());
+        }
+        made
+    }
+
+    /// A name that no rule has. Counted on from the last: of a thousand rules of one name, none has to try all numbers.
+    fn free_name(&self, name: &str) -> String {
+        let rules = self.rules.borrow();
+        let mut asked = self.asked.borrow_mut();
+        let number = asked.entry(name.to_owned()).or_default();
+        loop {
+            *number += 1;
+            let free = match *number {
+                1 => name.to_owned(),
+                number => format!("{name}-{number}"),
+            };
+            if !rules.contains_key(&free) {
+                return free;
+            }
+        }
     }
 
     /// The rules of JSON in a notation, which are made once.
     pub(super) fn json_rules(&self, notation: &Notation) -> JsonRules {
-        let known = self.notations.borrow().iter().position(|n| n == notation);
-        let at = known.unwrap_or_else(|| {
-            self.notations.borrow_mut().push(notation.clone());
-            self.notations.borrow().len() - 1
-        });
         let rules = JsonRules {
-            prefix: match at {
+            prefix: match self.notation_number(notation) {
                 0 => "json".to_owned(),
                 at => format!("json{}", at + 1),
             },
         };
-        if known.is_none() {
+        let Expr::Rule(value) = rules.value() else {
+            return rules;
+        };
+        if !self.rules.borrow().contains_key(&value) {
             rules.make(self, notation);
         }
         rules
     }
+
+    /// Which of the notations this is.
+    pub(super) fn notation_number(&self, notation: &Notation) -> usize {
+        let mut notations = self.notations.borrow_mut();
+        let known = notations.iter().position(|known| known == notation);
+        known.unwrap_or_else(|| {
+            notations.push(notation.clone());
+            notations.len() - 1
+        })
+    }
 }
 
-fn free_name(rules: &IndexMap<String, Rule>, name: &str) -> String {
-    let mut names = (1..).map(|number| match number {
-        1 => name.to_owned(),
-        number => format!("{name}-{number}"),
-    });
-    let free = names.find(|name| !rules.contains_key(name));
-    free.unwrap_or_else(|| name.to_owned())
+/// The rules that a node may be nothing but.
+fn named_at_once(expr: &Expr) -> Vec<String> {
+    let mut names = Vec::new();
+    let mut nodes = vec![expr];
+    while let Some(node) = nodes.pop() {
+        match node.bare() {
+            Expr::Rule(name) => names.push(name.clone()),
+            Expr::Choice(all) => nodes.extend(all),
+            Expr::Schema(node) => nodes.push(&node.expr),
+            _ => {}
+        }
+    }
+    names
 }
 
 /// References to the rules of JSON in a notation.
@@ -428,7 +549,7 @@ impl JsonRules {
     fn make(&self, p: &Builder, notation: &Notation) {
         let name = |part: &str| format!("{}-{part}", self.prefix);
         for part in ["value", "object", "array", "string", "number"] {
-            p.reserve(&name(part));
+            p.reserve(&name(part), None);
         }
         p.define(&name("string"), any_string(notation));
         p.define(&name("number"), Expr::Atomic(Box::new(any_number())));

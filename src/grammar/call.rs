@@ -1,6 +1,8 @@
 //! The calls of a format, one for each tool.
 
+use std::collections::HashSet;
 use std::ops::Range;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use crate::format::{
@@ -13,20 +15,29 @@ use super::borders::{self, opener};
 use super::builder::{Builder, class, text_without};
 use super::escape::within_string;
 use super::expr::{CharClass, Expr, Member, Members, SchemaNode, Tag};
+use super::limits::{Limit, Path, Place, TooMuch, short_name, shortened};
 use super::notation::{LineBreaks, Notation};
 use super::other_keys;
-use super::schema::{self, SchemaRules};
+use super::schema::{self, Known, SchemaRules};
 
 /// A tool that may be called.
 #[derive(Debug, Clone)]
 pub(super) struct Declared {
-    pub(super) name: String,
+    pub(super) name: Arc<str>,
     /// The schema of its parameters, which is that of an object.
     parameters: Value,
+    /// The rules of what its schemas refer to.
+    known: Known,
 }
 
 impl Declared {
-    pub(super) fn new((name, parameters): (String, Option<Value>)) -> Declared {
+    /// A tool with the schema of its parameters, as far as that is within the limits.
+    pub(super) fn admitted(p: &Builder, name: &str, parameters: Option<&Value>) -> Declared {
+        let parameters = parameters.map(|parameters| p.admitted(Some(name), parameters));
+        Declared::new(name, parameters)
+    }
+
+    fn new(name: &str, parameters: Option<Value>) -> Declared {
         let nothing = || Object::from_iter([("type", Value::from("object"))]);
         let parameters = match parameters {
             Some(Value::Object(schema)) => schema,
@@ -39,8 +50,9 @@ impl Declared {
             }
         };
         Declared {
-            name,
+            name: name.into(),
             parameters: parameters.into(),
+            known: Known::default(),
         }
     }
 
@@ -74,16 +86,18 @@ impl Declared {
         let described =
             properties.map(|(key, schema)| (key.to_string_lossy().into_owned(), schema.clone()));
         let mut all: Vec<(String, Value)> = described.collect();
-        for key in self.required() {
-            if !all.iter().any(|(known, _)| *known == key) {
-                all.push((key, self.others().unwrap_or(Value::Bool(true))));
-            }
+        let is_described =
+            |key: &String| self.properties().is_some_and(|all| all.contains_key(key));
+        let required = self.required().into_iter();
+        for key in required.filter(|key| !is_described(key)) {
+            all.push((key, self.others().unwrap_or(Value::Bool(true))));
         }
         all
     }
 
     fn takes_arguments(&self) -> bool {
-        !self.arguments().is_empty() || self.others().is_some()
+        let properties = self.properties().is_some_and(|all| !all.is_empty());
+        properties || !self.required().is_empty() || self.others().is_some()
     }
 }
 
@@ -140,8 +154,10 @@ impl<'a> CallRules<'a> {
                         ways.insert(0, call.part(usual, follow));
                     }
                     let expr = Expr::choice(ways);
-                    self.p
-                        .rule(format!("call-{}", tool.name), expr.tagged(Tag::Tool))
+                    self.p.rule(
+                        format!("call-{}", short_name(&tool.name)),
+                        expr.tagged(Tag::Tool),
+                    )
                 }));
                 // It stands in several places, and is as long as there are tools.
                 match &calls {
@@ -209,7 +225,7 @@ impl<'a> CallRules<'a> {
                     // `read`.
                     .map(|tool| match text_behind_name(node) {
                         Some(text) => format!("{}{text}", tool.name),
-                        None => tool.name.clone(),
+                        None => tool.name.to_string(),
                     })
                     .collect()
             }
@@ -332,9 +348,31 @@ struct Argument<'a> {
     ends: &'a [String],
 }
 
+impl Argument<'_> {
+    /// The place of its schema in that of the parameters.
+    fn path(&self) -> Path {
+        match self.key {
+            Some(key) => Path::default().below("properties").below(key),
+            None => Path::default().below("additionalProperties"),
+        }
+    }
+}
+
 impl Call<'_> {
+    /// Takes steps for what is to be done for an argument; if there are not so many, that is noted.
+    fn may_take(&self, steps: usize, argument: Argument<'_>) -> bool {
+        let may = self.p.room.take_steps(steps);
+        if !may {
+            let place = Place::new(Some(&self.tool.name), argument.path().pointer());
+            let limit = Limit::Steps;
+            self.p.note(TooMuch { place, limit });
+        }
+        may
+    }
+
     fn warn(&self, what: &str) {
-        self.p.warn(format!("{}: {what}", self.tool.name));
+        self.p
+            .warn(format!("{}: {what}", shortened(&self.tool.name)));
     }
 
     /// A part of a call; `follow` are the texts that may stand behind it.
@@ -342,7 +380,7 @@ impl Call<'_> {
         match node {
             Node::Literal(text) => text.as_str().into(),
             Node::Space(_) => Expr::Space,
-            Node::Slot(Slot::Name) => Expr::literal(&self.tool.name).tagged(Tag::ToolName),
+            Node::Slot(Slot::Name) => Expr::literal(&*self.tool.name).tagged(Tag::ToolName),
             Node::Slot(Slot::Id) => id(follow).tagged(Tag::ToolId),
             Node::Slot(Slot::Index) => number(),
             Node::Arguments(dialect) => self.arguments(dialect).tagged(Tag::ToolArgs),
@@ -407,14 +445,19 @@ impl Call<'_> {
     }
 
     fn rules(&self, notation: &Notation) -> SchemaRules<'_> {
-        let parameters = &self.tool.parameters;
-        SchemaRules::new(self.p, &self.tool.name, parameters, notation.clone())
+        self.rules_at(Path::default(), notation)
+    }
+
+    /// The same for a part of the parameters.
+    fn rules_at(&self, path: Path, notation: &Notation) -> SchemaRules<'_> {
+        let tool = self.tool;
+        let rules = SchemaRules::new(self.p, &tool.name, &tool.parameters, notation.clone());
+        rules.of_tool(&tool.name, path, &tool.known)
     }
 
     fn arguments(&self, dialect: &Dialect) -> Expr {
-        let notation = self.notation(dialect);
-        self.p
-            .schema_in(&self.tool.name, &self.tool.parameters, &notation)
+        let rules = self.rules(&self.notation(dialect));
+        rules.node(&self.tool.parameters)
     }
 
     fn object(&self, entries: &[Entry], dialect: &Dialect) -> Expr {
@@ -472,6 +515,7 @@ impl Call<'_> {
         });
         follow.retain(|text| !text.is_empty());
         let declared: Vec<String> = arguments.iter().map(|(key, _)| key.clone()).collect();
+        let required: HashSet<String> = required.into_iter().collect();
         let mut members = Vec::new();
         for (key, schema) in &arguments {
             let argument = Argument {
@@ -681,7 +725,7 @@ impl Call<'_> {
     /// A value that is written as it is.
     fn text_value(&self, schema: Value, expr: Expr, line_breaks: LineBreaks) -> Expr {
         let node = Expr::Schema(Box::new(SchemaNode {
-            name: self.tool.name.clone(),
+            name: short_name(&self.tool.name).to_owned(),
             schema,
             notation: Notation::text(line_breaks),
             expr,
@@ -703,11 +747,14 @@ impl Call<'_> {
         for form in forms {
             written.extend(&form.types);
             let types: Vec<&str> = form.types.iter().map(|kind| kind.key()).collect();
-            let Some(schema) = schema::restricted(root, argument.schema, &types) else {
+            let may_take = |steps| self.may_take(steps, argument);
+            let Some(schema) = schema::restricted(root, argument.schema, &types, &may_take) else {
                 continue;
             };
             let raw = |text: Expr, line_breaks: LineBreaks| {
-                let expr = self.rules(&Notation::json()).raw(&schema, text.clone());
+                let expr = self
+                    .rules_at(argument.path(), &Notation::json())
+                    .raw(&schema, text.clone());
                 let is_exact = expr != text;
                 // Of a text that is listed, or fits a pattern, no line break belongs to the markers.
                 let line_breaks = match is_exact {
@@ -722,8 +769,8 @@ impl Call<'_> {
             };
             let as_json = |notation: Notation| {
                 let name = match argument.key {
-                    Some(key) => format!("{}-{key}", self.tool.name),
-                    None => self.tool.name.clone(),
+                    Some(key) => format!("{}-{}", short_name(&self.tool.name), short_name(key)),
+                    None => self.tool.name.to_string(),
                 };
                 // What reads the arguments looks for what is clear first.
                 let clear = close.iter().filter(|text| markers::unlikely_in_prose(text));
@@ -731,8 +778,21 @@ impl Call<'_> {
                 let clear = clear.chain(opening_quotes(forms, &place.before));
                 let outside = self.outside.iter().cloned().chain(clear.map(Expr::literal));
                 let notation = notation.without(outside.collect());
-                let schema = with_definitions(root, schema.clone());
-                let value = self.p.schema_in(&name, &schema, &notation);
+                let own = schema::defines(&schema);
+                let (schema, size) = schema::with_definitions(root, schema.clone());
+                let value = match self.may_take(size, argument) {
+                    true => {
+                        let known = match own {
+                            true => Known::default(),
+                            false => Rc::clone(&self.tool.known),
+                        };
+                        let rules = SchemaRules::new(self.p, &name, &schema, notation);
+                        rules
+                            .of_tool(&self.tool.name, argument.path(), &known)
+                            .node(&schema)
+                    }
+                    false => self.p.json_rules(&notation).value(),
+                };
                 Written {
                     expr: value.tagged(Tag::ToolArgJson),
                     is_exact: false,
@@ -851,22 +911,6 @@ fn is_only_form(nodes: &[Node], forms: &[ValueForm]) -> bool {
             .filter(|node| matches!(node, Node::Value(_)))
             .count()
             == 1
-}
-
-/// A schema together with what its references may point to.
-fn with_definitions(root: &Value, schema: Value) -> Value {
-    let Value::Object(mut schema) = schema else {
-        return schema;
-    };
-    // By itself, a part of a schema would lose what its `#/$defs/…` points to.
-    for key in ["$defs", "definitions"] {
-        if let Some(definitions) = root.get(key)
-            && !schema.contains_key(key)
-        {
-            schema.insert(key, definitions.clone());
-        }
-    }
-    schema.into()
 }
 
 /// Whether what reads a call may go by this white space: nothing else ends a name, a key or an id, or separates it from
@@ -1225,7 +1269,7 @@ mod tests {
 
     fn tool(parameters: &str) -> Declared {
         let parameters = json::read(parameters).expect("it is JSON");
-        Declared::new(("read".to_owned(), Some(parameters)))
+        Declared::new("read", Some(parameters))
     }
 
     #[test]
@@ -1497,7 +1541,10 @@ mod tests {
                 "properties": {"at": {"type": "string"}, "days": {"type": "integer"}}}}, {"name": "knock"}]"#,
         );
         let tools = tools.expect("they are JSON").declared();
-        let tools: Vec<Declared> = tools.into_iter().map(Declared::new).collect();
+        let tools = tools.into_iter();
+        let tools: Vec<Declared> = tools
+            .map(|(name, parameters)| Declared::new(&name, parameters))
+            .collect();
         for (call, separator, parallel, fits, fails) in [
             (
                 "<c=NAME>«<k=KEY>VALUE</k>»</c>",

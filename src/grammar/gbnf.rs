@@ -1,5 +1,8 @@
 //! Grammars as GBNF, the language of llama.cpp, which xgrammar reads, too.
 
+use std::cell::RefCell;
+use std::rc::Rc;
+
 use super::automaton::Text;
 use super::expr::{CharClass, Chars, Expr, Members, Repeat};
 use super::members::{self, AddRule as _};
@@ -22,8 +25,13 @@ impl Grammar {
     /// assert_eq!(gbnf.text.lines().next(), Some(r#"root ::= "<a>" until "</a>""#));
     /// ```
     pub fn to_gbnf(&self) -> Written {
+        self.to_gbnf_with(&Automata::default())
+    }
+
+    /// The same where automata are known from other grammars, or will be known to them.
+    pub(super) fn to_gbnf_with(&self, automata: &Automata) -> Written {
         let grammar = self.untagged();
-        let mut writer = Gbnf::new(&grammar);
+        let mut writer = Gbnf::new(&grammar, automata);
         let root = writer.expr(&grammar.root, "root", Precedence::Alone);
         writer.lines.insert(0, format!("root ::= {root}"));
         for (name, rule) in &grammar.rules {
@@ -52,16 +60,61 @@ enum Precedence {
     Repeated,
 }
 
-struct Gbnf {
+/// Automata of texts, for several grammars with the same texts: to make one takes longer than all the rest.
+#[derive(Default)]
+pub(super) struct Automata {
+    known: RefCell<Vec<(Text, Option<Automaton>)>>,
+}
+
+/// The states of a text, the first of which is where it begins.
+type Automaton = Rc<[Place]>;
+
+/// A state as it is written, apart from names.
+struct Place {
+    /// The class of what leads back to the first state, if this is the first.
+    again: Option<String>,
+    /// The class of each other way, and to which state it leads.
+    ways: Vec<(String, usize)>,
+    may_end: bool,
+}
+
+impl Automata {
+    /// The states of a text, if it has not too many.
+    fn of(&self, text: &Text) -> Option<Automaton> {
+        let mut all = self.known.borrow_mut();
+        if let Some((_, known)) = all.iter().find(|(known, _)| known == text) {
+            return known.clone();
+        }
+        let places = text.states().map(|states| {
+            let places = states.iter().enumerate().map(|(at, state)| {
+                let ways = state.ways.iter();
+                let (again, ways): (Vec<_>, Vec<_>) = ways
+                    .map(|(chars, target)| (class(chars), *target))
+                    .partition(|(_, target)| at == 0 && *target == 0);
+                Place {
+                    again: again.into_iter().next().map(|(class, _)| class),
+                    ways,
+                    may_end: state.may_end,
+                }
+            });
+            places.collect::<Automaton>()
+        });
+        all.push((text.clone(), places.clone()));
+        places
+    }
+}
+
+struct Gbnf<'a> {
     lines: Vec<String>,
     rules: NewRules,
     /// The rules of texts in which others do not stand.
     texts: Vec<(Text, String)>,
+    automata: &'a Automata,
     has_space: bool,
 }
 
-impl Gbnf {
-    fn new(grammar: &Grammar) -> Gbnf {
+impl Gbnf<'_> {
+    fn new<'a>(grammar: &Grammar, automata: &'a Automata) -> Gbnf<'a> {
         let mut rules = NewRules::new(&["root", "space"], '-', &grammar.warnings);
         // Before a rule that is made on the way can take one of their names.
         for name in grammar.rules.keys() {
@@ -71,6 +124,7 @@ impl Gbnf {
             lines: Vec::new(),
             rules,
             texts: Vec::new(),
+            automata,
             has_space: false,
         }
     }
@@ -167,7 +221,7 @@ impl Gbnf {
         }
         let is_of_any = text.item == builder::class(CharClass::any());
         let name = if is_of_any { "until" } else { "text" };
-        let Some(states) = text.states() else {
+        let Some(states) = self.automata.of(&text) else {
             if !text.not_first.is_empty() {
                 // Better what the text begins with is not held than nothing of what it may hold.
                 text.not_first.clear();
@@ -184,24 +238,16 @@ impl Gbnf {
         let names: Vec<String> = states.iter().map(|_| self.rules.free_name(name)).collect();
         self.texts.push((text, names[0].clone()));
         for (at, state) in states.iter().enumerate() {
-            let (again, ways): (Vec<_>, Vec<_>) = state
-                .ways
-                .iter()
-                .partition(|(_, target)| at == 0 && *target == 0);
-            let again: Vec<String> = again
-                .iter()
-                .map(|(free, _)| format!("{}*", class(free)))
-                .collect();
-            let ways = ways
-                .iter()
-                .map(|(chars, target)| format!("{} {}", class(chars), names[*target]));
+            let again = state.again.iter().map(|free| format!("{free}*"));
+            let ways = state.ways.iter();
+            let ways = ways.map(|(class, target)| format!("{class} {}", names[*target]));
             let ways = ways.collect::<Vec<_>>().join(" | ");
             let ways = match (state.may_end, ways.is_empty()) {
                 (true, false) => Some(format!("({ways})?")),
                 (false, false) => Some(ways),
                 (_, true) => None,
             };
-            let parts: Vec<String> = again.into_iter().chain(ways).collect();
+            let parts: Vec<String> = again.chain(ways).collect();
             let text = match parts.is_empty() {
                 true => "\"\"".to_owned(),
                 false => parts.join(" "),

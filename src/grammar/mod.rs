@@ -38,6 +38,7 @@ mod expr;
 mod gbnf;
 mod integer_range;
 mod lark;
+mod limits;
 mod machine;
 mod members;
 mod new_rules;
@@ -64,9 +65,10 @@ pub use builder::Builder;
 pub use expr::{
     CharClass, Chars, Expr, Member, Members, NotAClass, Repeat, SchemaNode, Tag, Without,
 };
+pub use limits::{Limit, Place, TooMuch};
 pub use parse::{Fault, FaultKind, Found, Tree};
 pub use regex::NotRegular;
-pub use request::{GrammarError, Reasoning, Request, ToolChoice};
+pub use request::{Beyond, GrammarError, Reasoning, Request, ToolChoice};
 pub use stream::{Delta, Stream};
 pub use structural_tag::StructuralTag;
 
@@ -90,6 +92,18 @@ pub struct Rule {
     pub expr: Expr,
     /// Whether a lazy grammar begins with it.
     pub is_trigger: bool,
+    /// The schema that it is made of, if it is of one.
+    pub(crate) origin: Option<limits::Origin>,
+}
+
+impl Rule {
+    fn new(expr: Expr) -> Rule {
+        Rule {
+            expr,
+            is_trigger: false,
+            origin: None,
+        }
+    }
 }
 
 /// A grammar in the language of an engine.

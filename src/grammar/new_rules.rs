@@ -5,6 +5,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use super::expr::Expr;
 use super::members::AddRule;
 
+/// So long are names, apart from their numbers: those of tools and of properties may be as long as a request.
+const MAX_NAME: usize = 100;
+
 /// Rules on their way into a text.
 pub(super) struct NewRules {
     /// The name in the text of each rule that has one.
@@ -36,7 +39,8 @@ impl NewRules {
 
     /// A name of small letters, digits and separators that no other rule has.
     pub(super) fn free_name(&mut self, name: &str) -> String {
-        let clean = name.chars().map(|c| match c.is_ascii_alphanumeric() {
+        let signs = name.chars().take(MAX_NAME);
+        let clean = signs.map(|c| match c.is_ascii_alphanumeric() {
             true => c.to_ascii_lowercase(),
             false => self.separator,
         });

@@ -92,7 +92,7 @@ fn plain(close: &str) -> CharClass {
 const MAX_BARE: u32 = 128;
 
 /// Keys are compared so far. What begins like a longer one is not enforced for another key.
-const MAX_COMPARED: usize = 64;
+pub(super) const MAX_COMPARED: usize = 64;
 
 struct Keys<'k> {
     /// What a key may begin with.

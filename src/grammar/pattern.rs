@@ -5,8 +5,15 @@ use regex_syntax::hir::{Class, Hir, HirKind, Look};
 use super::builder::class;
 use super::expr::{CharClass, Expr};
 
-/// So deep may patterns nest, and so often repeat something.
+/// So often may a pattern repeat something: engines write each repeat out.
 const MAX_REPEAT: u32 = 1000;
+
+/// So deep may a pattern nest, and so long may it be.
+const MAX_NESTING: u32 = 100;
+const MAX_LENGTH: usize = 4_000;
+
+/// So many ranges of characters may it have when each repeat is written out.
+const MAX_RANGES: usize = 20_000;
 
 /// The pattern of the strings of a format, if it is one that a pattern describes.
 pub(super) fn of_format(format: &str) -> Option<&'static str> {
@@ -29,11 +36,21 @@ pub(super) fn of_format(format: &str) -> Option<&'static str> {
 
 /// The texts in which a pattern is found, or why a grammar can't hold them.
 pub(super) fn expr(regex: &str) -> Result<Expr, String> {
-    let mut parser = regex_syntax::ParserBuilder::new().nest_limit(100).build();
+    if regex.len() > MAX_LENGTH {
+        return Err(format!("it is longer than {MAX_LENGTH} bytes"));
+    }
+    let mut parser = regex_syntax::ParserBuilder::new()
+        .nest_limit(MAX_NESTING)
+        .build();
     let hir = parser.parse(regex).map_err(|error| match error {
         regex_syntax::Error::Parse(error) => error.kind().to_string(),
         error => error.to_string(),
     })?;
+    if ranges_of(&hir) > MAX_RANGES {
+        return Err(format!(
+            "it has more than {MAX_RANGES} characters when what it repeats is written out"
+        ));
+    }
     let parts = match hir.kind() {
         HirKind::Concat(parts) => parts.clone(),
         _ => vec![hir],
@@ -58,6 +75,36 @@ pub(super) fn expr(regex: &str) -> Result<Expr, String> {
         all.push(free());
     }
     Ok(Expr::sequence(all))
+}
+
+/// How many ranges of characters a pattern has when each repeat is written out.
+fn ranges_of(hir: &Hir) -> usize {
+    match hir.kind() {
+        HirKind::Literal(literal) => literal.0.len(),
+        HirKind::Class(Class::Unicode(set)) => set.ranges().len(),
+        HirKind::Capture(capture) => ranges_of(&capture.sub),
+        HirKind::Concat(all) | HirKind::Alternation(all) => all
+            .iter()
+            .fold(0, |sum, one| ranges_of(one).saturating_add(sum)),
+        HirKind::Repetition(repetition) => {
+            let times = repetition.max.unwrap_or(repetition.min).max(1);
+            ranges_of(&repetition.sub).saturating_mul(times as usize)
+        }
+        _ => 1,
+    }
+}
+
+/// How many ranges of characters the nodes of a pattern have.
+pub(super) fn size(pattern: &Expr) -> usize {
+    let (mut nodes, mut size) = (vec![pattern], 0);
+    while let Some(node) = nodes.pop() {
+        size += match node {
+            Expr::Chars(chars) => chars.class.iter().count(),
+            _ => 1,
+        };
+        nodes.extend(node.children());
+    }
+    size
 }
 
 /// Whether a text of a pattern may have a text of another node in it, as far as their characters tell.

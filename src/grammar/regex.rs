@@ -1,6 +1,7 @@
 //! Grammars as regular expressions.
 
 use super::expr::{CharClass, Expr};
+use super::limits::{Origin, Place};
 use super::members::{self, AddRule};
 use super::{Grammar, Written};
 
@@ -16,19 +17,47 @@ const MAX_DEPTH: usize = 200;
 pub enum NotRegular {
     /// A rule contains itself.
     #[error(
-        "the rule `{rule}` contains itself, which no regular expression can hold: declare what stands in \
-         objects and lists, or take another language"
+        "{}the rule `{rule}` contains itself, which no regular expression can hold: declare what stands in \
+         objects and lists, or take another language", at(.place)
     )]
     Recursive {
         /// Its name.
         rule: String,
+        /// The schema that holds it, if one does.
+        place: Option<Place>,
     },
-    /// The expression would be very long.
-    #[error("the regular expression is longer than {MAX_LENGTH} bytes: take another language")]
-    TooLong,
+    /// The expression would be very long: what is said once in a grammar stands there as often as it is meant.
+    #[error(
+        "{}the regular expression is longer than {MAX_LENGTH} bytes: take another language", at(.place)
+    )]
+    TooLong {
+        /// The schema of which it is so first, if it is of one.
+        place: Option<Place>,
+    },
     /// Rules stand in one another very deep, as of many properties that need not be there.
-    #[error("rules stand in one another deeper than {MAX_DEPTH}: take another language")]
-    TooDeep,
+    #[error(
+        "{}rules stand in one another deeper than {MAX_DEPTH}: take another language", at(.place)
+    )]
+    TooDeep {
+        /// The schema of which it is so, if it is of one.
+        place: Option<Place>,
+    },
+}
+
+impl NotRegular {
+    /// The same with the schema in which it was found first.
+    fn found_in(mut self, origin: &Origin) -> NotRegular {
+        let (NotRegular::Recursive { place, .. }
+        | NotRegular::TooLong { place }
+        | NotRegular::TooDeep { place }) = &mut self;
+        place.get_or_insert_with(|| origin.place());
+        self
+    }
+}
+
+fn at(place: &Option<Place>) -> String {
+    let place = place.as_ref();
+    place.map(|place| format!("{place}: ")).unwrap_or_default()
 }
 
 impl Grammar {
@@ -134,7 +163,7 @@ impl Regex<'_> {
         // What is written counts, however often it is taken apart and put together again.
         self.length = self.length.saturating_add(text.len());
         match text.len() > MAX_LENGTH || self.length > 64 * MAX_LENGTH {
-            true => Err(NotRegular::TooLong),
+            true => Err(NotRegular::TooLong { place: None }),
             false => Ok(text),
         }
     }
@@ -143,22 +172,33 @@ impl Regex<'_> {
         if self.within.iter().any(|outer| outer == name) {
             return Err(NotRegular::Recursive {
                 rule: name.to_owned(),
+                place: None,
             });
         }
         if self.within.len() == MAX_DEPTH {
-            return Err(NotRegular::TooDeep);
+            return Err(NotRegular::TooDeep { place: None });
         }
         let made = name
             .strip_prefix(MADE)
             .and_then(|at| at.parse::<usize>().ok());
-        let expr = match made {
-            Some(at) => self.made.get(at).cloned(),
-            None => self.grammar.rules.get(name).map(|rule| rule.expr.clone()),
+        let (expr, origin) = match made {
+            Some(at) => (self.made.get(at).cloned(), None),
+            None => {
+                let rule = self.grammar.rules.get(name);
+                (
+                    rule.map(|rule| rule.expr.clone()),
+                    rule.and_then(|rule| rule.origin.as_ref()),
+                )
+            }
         };
         self.within.push(name.to_owned());
         let text = self.expr(&expr.unwrap_or(Expr::Empty));
         self.within.pop();
-        Ok(format!("(?:{})", text?))
+        match (text, origin) {
+            (Ok(text), _) => Ok(format!("(?:{text})")),
+            (Err(error), Some(origin)) => Err(error.found_in(origin)),
+            (Err(error), None) => Err(error),
+        }
     }
 }
 
@@ -332,6 +372,7 @@ mod tests {
             (
                 written(|p| p.rule("a", p.literal("a") + p.optional(p.rule_ref("a")))),
                 Err(NotRegular::Recursive {
+                    place: None,
                     rule: "a".to_owned(),
                 }),
             ),
@@ -343,7 +384,7 @@ mod tests {
                     }
                     expr
                 }),
-                Err(NotRegular::TooLong),
+                Err(NotRegular::TooLong { place: None }),
             ),
         ] {
             assert_eq!(found, expected);

@@ -1,11 +1,12 @@
 //! What a request asks of a grammar.
 
 use crate::format::Format;
+use crate::remedy::Remedy;
 use crate::response::Tools;
 use crate::value::Value;
 
-use super::Grammar;
 use super::turn;
+use super::{Grammar, TooMuch};
 
 /// Whether and what a model is to call.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -35,6 +36,17 @@ pub enum Reasoning {
     Off,
 }
 
+/// What becomes of a schema that is beyond a [limit](super::Limit).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Beyond {
+    /// There is no grammar, and an error names the place.
+    #[default]
+    Refuse,
+    /// Any value may stand at that place, which a warning names.
+    Loosen,
+}
+
 /// What a request asks of a grammar.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
@@ -49,6 +61,8 @@ pub struct Request {
     pub answer: Option<Value>,
     /// The prompt, which may have begun the turn.
     pub prompt: String,
+    /// What becomes of a schema that is beyond a limit.
+    pub beyond: Beyond,
 }
 
 impl Default for Request {
@@ -59,6 +73,7 @@ impl Default for Request {
             reasoning: Reasoning::Auto,
             answer: None,
             prompt: String::new(),
+            beyond: Beyond::Refuse,
         }
     }
 }
@@ -119,6 +134,40 @@ impl Request {
         self.prompt = prompt.into();
         self
     }
+
+    /// With any value in place of a schema that is beyond a limit, or with an error.
+    ///
+    /// ```
+    /// use unjinja::chat_template::{ChatTemplate, RenderInput};
+    /// use unjinja::format::Format;
+    /// use unjinja::grammar::{Beyond, Grammar, GrammarError, Limit, Request};
+    /// use unjinja::{Tools, json};
+    ///
+    /// let template = ChatTemplate::from_jinja(
+    ///     "{% for m in messages %}<{{ m.role }}>{{ m.content }}\
+    ///      {% for t in m.tool_calls %}<call>{{ t.function | tojson }}</call>{% endfor %}<end>{% endfor %}\
+    ///      {% if add_generation_prompt %}<assistant>{% endif %}",
+    /// );
+    /// let format = Format::of(&template, &RenderInput::default())?;
+    /// let (open, close) = (r#"{"items": "#.repeat(200), "}".repeat(200));
+    /// let tools = Tools::from_value(&json::read(&format!(
+    ///     r#"[{{"name": "wait", "parameters": {{"properties": {{"at": {open}{{}}{close}}}}}}}]"#
+    /// ))?);
+    /// let Err(GrammarError::TooMuch(error)) = Grammar::of(&format, &tools, &Request::new()) else {
+    ///     panic!("it is too deep");
+    /// };
+    /// assert_eq!(error.limit, Limit::Depth);
+    /// assert_eq!(error.place.tool.as_deref(), Some("wait"));
+    /// assert!(error.place.pointer.starts_with("/properties/at/items/items/"));
+    ///
+    /// let request = Request::new().beyond(Beyond::Loosen);
+    /// assert!(!Grammar::of(&format, &tools, &request)?.warnings.is_empty());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn beyond(mut self, beyond: Beyond) -> Request {
+        self.beyond = beyond;
+        self
+    }
 }
 
 /// Why there is no grammar.
@@ -150,12 +199,25 @@ pub enum GrammarError {
         /// What the prompt has written of the turn.
         begun: String,
     },
+    /// The schema of a tool, or of an answer, is beyond a limit.
+    #[error(transparent)]
+    TooMuch(TooMuch),
     /// No turn fits what is asked for.
     #[error("no turn of this format is what the request asks for: {reason}")]
     NoTurn {
         /// What is missing.
         reason: String,
     },
+}
+
+impl GrammarError {
+    /// What is wrong, and what to do about it, where a remedy has another name than in the library.
+    pub fn explain(&self, name: impl Fn(Remedy) -> &'static str) -> String {
+        match self {
+            GrammarError::TooMuch(too_much) => too_much.explain(name),
+            other => other.to_string(),
+        }
+    }
 }
 
 fn listed(names: &[String]) -> String {

@@ -1,9 +1,12 @@
 //! Grammars as structural tags, as xgrammar reads them.
 
+use std::collections::{HashMap, HashSet};
+
 use crate::value::{Object, Value};
 
 use super::automaton::Text;
 use super::expr::{Expr, Member, Members, Repeat, SchemaNode};
+use super::gbnf::Automata;
 use super::{Grammar, gbnf, regex, schema};
 
 /// A way in which xgrammar writes arguments, each between tags, by the schema of all of them.
@@ -66,7 +69,9 @@ impl Grammar {
         let grammar = self.untagged();
         let mut writer = Writer {
             grammar: &grammar,
-            within: Vec::new(),
+            unfolded: unfolded(&grammar),
+            written: HashMap::new(),
+            automata: Automata::default(),
             warnings: self.warnings.clone(),
         };
         let format = writer.node(&grammar.root);
@@ -80,11 +85,116 @@ impl Grammar {
 /// A tag, with what it begins with.
 type Begun = (String, Value);
 
+/// The rule of a schema that has more nodes than this, with all that it refers to, is a `grammar`: a structural tag has no rules, and
+/// what is written twice in each of many levels would have no end.
+const MAX_UNFOLDED: usize = 500;
+
 struct Writer<'g> {
     grammar: &'g Grammar,
-    /// The rules around a node.
-    within: Vec<String>,
+    /// How many nodes each rule has with all that it refers to; `None` for those that lead back to themselves.
+    unfolded: HashMap<&'g str, Option<usize>>,
+    /// What was written as a grammar, to be found again by what it looks like: calls stand in several places.
+    written: HashMap<u64, Vec<(Expr, String)>>,
+    automata: Automata,
     warnings: Vec<String>,
+}
+
+/// How many nodes each rule has with all that it refers to; `None` for those that lead back to themselves.
+fn unfolded(grammar: &Grammar) -> HashMap<&str, Option<usize>> {
+    let mut found: HashMap<&str, Option<usize>> = HashMap::new();
+    for circle in circles(grammar) {
+        let below = |name: &str| {
+            let rule = grammar.rules.get(name);
+            rule.map(|rule| parts_of(&rule.expr)).unwrap_or_default()
+        };
+        let size = match circle.as_slice() {
+            [only] => {
+                let (nodes, names) = below(only);
+                let sizes = names
+                    .into_iter()
+                    .map(|name| found.get(name).copied().flatten());
+                let is_circle = below(only).1.contains(only);
+                // What leads back to itself is a `grammar` by itself.
+                let sum = sizes
+                    .map(|size| size.unwrap_or(1))
+                    .fold(nodes, usize::saturating_add);
+                (!is_circle).then_some(sum)
+            }
+            _ => None,
+        };
+        found.extend(circle.into_iter().map(|name| (name, size)));
+    }
+    found
+}
+
+/// How many nodes a node has, and the rules that it refers to; JSON is described by its schema.
+fn parts_of(expr: &Expr) -> (usize, Vec<&str>) {
+    let (mut size, mut names) = (0, Vec::new());
+    let mut nodes = vec![expr];
+    while let Some(node) = nodes.pop() {
+        size += 1;
+        match node {
+            Expr::Rule(name) => names.push(name.as_str()),
+            Expr::Schema(node) if node.is_json() => {}
+            node => nodes.extend(node.children()),
+        }
+    }
+    (size, names)
+}
+
+/// The rules in groups of which each leads to all others of its group; what a group leads to comes before it.
+fn circles(grammar: &Grammar) -> Vec<Vec<&str>> {
+    let mut numbers: HashMap<&str, usize> = HashMap::new();
+    let mut lowest: HashMap<&str, usize> = HashMap::new();
+    let mut open: Vec<&str> = Vec::new();
+    let mut is_open: HashSet<&str> = HashSet::new();
+    let mut groups = Vec::new();
+    for first in grammar.rules.keys() {
+        let mut rows: Vec<(&str, Vec<&str>)> = Vec::new();
+        let mut next = (!numbers.contains_key(first.as_str())).then_some(first.as_str());
+        loop {
+            if let Some(name) = next.take() {
+                let number = numbers.len();
+                numbers.insert(name, number);
+                lowest.insert(name, number);
+                open.push(name);
+                is_open.insert(name);
+                let rule = grammar.rules.get(name);
+                let below = rule.map(|rule| parts_of(&rule.expr).1);
+                rows.push((name, below.unwrap_or_default()));
+            }
+            let Some((name, left)) = rows.last_mut() else {
+                break;
+            };
+            let name = *name;
+            let Some(below) = left.pop() else {
+                rows.pop();
+                let low = lowest[name];
+                if let Some((outer, _)) = rows.last() {
+                    let outer = lowest.entry(outer).or_insert(low);
+                    *outer = low.min(*outer);
+                }
+                if low == numbers[name] {
+                    let at = open.iter().rposition(|one| *one == name).unwrap_or(0);
+                    let group = open.split_off(at);
+                    group.iter().for_each(|one| {
+                        is_open.remove(one);
+                    });
+                    groups.push(group);
+                }
+                continue;
+            };
+            match numbers.get(below) {
+                None => next = Some(below),
+                Some(number) if is_open.contains(below) => {
+                    let low = lowest.entry(name).or_insert(*number);
+                    *low = (*number).min(*low);
+                }
+                Some(_) => {}
+            }
+        }
+    }
+    groups
 }
 
 fn object<const N: usize>(entries: [(&str, Value); N]) -> Value {
@@ -432,38 +542,16 @@ impl<'g> Writer<'g> {
             return text("");
         };
         // A structural tag has no rules, so only a grammar can lead back to itself.
-        if self.within.iter().any(|outer| outer == name) || self.is_recursive(name) {
-            return self.grammar(&Expr::Rule(name.to_owned()));
+        let is_large = |size: usize| rule.origin.is_some() && size > MAX_UNFOLDED;
+        match self.unfolded.get(name).copied().flatten() {
+            Some(size) if !is_large(size) => self.node(&rule.expr),
+            _ => self.grammar(&Expr::Rule(name.to_owned())),
         }
-        self.within.push(name.to_owned());
-        let value = self.node(&rule.expr);
-        self.within.pop();
-        value
     }
 
     /// Whether a rule contains itself.
     fn is_recursive(&self, name: &str) -> bool {
-        let mut seen: Vec<&str> = Vec::new();
-        let mut nodes: Vec<&Expr> = self
-            .grammar
-            .rules
-            .get(name)
-            .map(|rule| &rule.expr)
-            .into_iter()
-            .collect();
-        while let Some(node) = nodes.pop() {
-            match node {
-                Expr::Rule(inner) if inner == name => return true,
-                Expr::Rule(inner) if !seen.contains(&inner.as_str()) => {
-                    seen.push(inner);
-                    nodes.extend(self.grammar.rules.get(inner).map(|rule| &rule.expr));
-                }
-                // JSON is described by its schema.
-                Expr::Schema(node) if node.is_json() => {}
-                node => nodes.extend(node.children()),
-            }
-        }
-        false
+        self.unfolded.get(name).is_some_and(Option::is_none)
     }
 
     fn warn(&mut self, warning: Option<String>) {
@@ -475,11 +563,20 @@ impl<'g> Writer<'g> {
 
     /// A node that only a grammar can say.
     fn grammar(&mut self, expr: &Expr) -> Value {
-        let written = self.grammar.part(expr).to_gbnf();
+        let object = |text: &str| object([("type", "grammar".into()), ("grammar", text.into())]);
+        let look = expr.look(usize::MAX);
+        let known = self.written.get(&look).into_iter().flatten();
+        if let Some((_, text)) = { known }.find(|(known, _)| known == expr) {
+            return object(text);
+        }
+        let written = self.grammar.part(expr).to_gbnf_with(&self.automata);
         for warning in written.warnings {
             self.warn(Some(warning));
         }
-        object([("type", "grammar".into()), ("grammar", written.text.into())])
+        let grammar = object(&written.text);
+        let made = (expr.clone(), written.text);
+        self.written.entry(look).or_default().push(made);
+        grammar
     }
 }
 
@@ -640,6 +737,29 @@ mod tests {
             let tag = Grammar::build(make).to_structural_tag();
             let kind = tag.value.pointer("/format/type").and_then(Value::as_str);
             assert_eq!(kind == Some("grammar"), is_grammar, "{:?}", tag.value);
+        }
+    }
+
+    #[test]
+    fn rules_are_unfolded_as_far_as_they_do_not_lead_back() {
+        let grammar = Grammar::build(|p| {
+            let leaf = p.rule("leaf", "x");
+            let pair = p.rule("pair", p.one_or_more(leaf.clone()) + "," + leaf.clone());
+            p.rule("one", p.optional(p.rule_ref("other")) + leaf);
+            p.rule("other", p.literal("y") + p.rule_ref("one"));
+            p.rule("self", p.literal("z") + p.optional(p.rule_ref("self")));
+            pair + p.rule_ref("one") + p.rule_ref("self") + p.rule_ref("missing")
+        });
+        let found = unfolded(&grammar);
+        for (name, size) in [
+            ("leaf", Some(1)),
+            // A sequence of a repeat of `leaf`, a literal, and `leaf`.
+            ("pair", Some(7)),
+            ("one", None),
+            ("other", None),
+            ("self", None),
+        ] {
+            assert_eq!(found.get(name), Some(&size), "{name}");
         }
     }
 

@@ -16,7 +16,9 @@ use super::borders::{
 use super::builder::{Builder, character, class, text_without};
 use super::call::{CallRules, Declared, begins_with_marker, ends_with_argument, space};
 use super::expr::{CharClass, Expr, SchemaNode, Tag};
+use super::limits::{Limit, MAX_TOOLS, Place, TooMuch};
 use super::notation::{LineBreaks, Notation, Quotes};
+use super::schema::SchemaRules;
 use super::{Grammar, GrammarError, Reasoning, Request, ToolChoice};
 
 /// The grammar of a turn.
@@ -25,12 +27,18 @@ pub(super) fn grammar(
     tools: &Tools,
     request: &Request,
 ) -> Result<Grammar, GrammarError> {
-    let p = Builder::default();
-    let called = called_tools(tools, &request.tool_choice)?;
+    let p = Builder::new(request.beyond);
+    let called = called_tools(&p, tools, &request.tool_choice)?;
+    let answer = request.answer.as_ref();
+    let answer = answer.map(|schema| p.admitted(None, schema));
+    if let Some(too_much) = p.room.refused() {
+        return Err(GrammarError::TooMuch(too_much));
+    }
     let mut turn = Turn {
         p: &p,
         format,
         request,
+        answer: answer.as_ref(),
         calls: Expr::NEVER,
         openers: Vec::new(),
         unclear_calls: Vec::new(),
@@ -59,6 +67,9 @@ pub(super) fn grammar(
     }
     turn.check_calls(called.is_empty())?;
     let root = turn.root()?;
+    if let Some(too_much) = p.room.refused() {
+        return Err(GrammarError::TooMuch(too_much));
+    }
     for gap in &format.gaps {
         p.warn(format!("it is not known {gap}"));
     }
@@ -66,21 +77,31 @@ pub(super) fn grammar(
 }
 
 /// The tools that may be called.
-fn called_tools(tools: &Tools, choice: &ToolChoice) -> Result<Vec<Declared>, GrammarError> {
-    let mut all: Vec<Declared> = tools.declared().into_iter().map(Declared::new).collect();
+fn called_tools(
+    p: &Builder,
+    tools: &Tools,
+    choice: &ToolChoice,
+) -> Result<Vec<Declared>, GrammarError> {
+    let mut all = tools.declared();
     match choice {
         ToolChoice::None => all.clear(),
         ToolChoice::Auto | ToolChoice::Required => {}
         ToolChoice::Named(name) => {
-            let known = all.iter().map(|tool| tool.name.clone()).collect();
-            all.retain(|tool| tool.name == *name);
+            let known = all.iter().map(|(name, _)| name.clone()).collect();
+            all.retain(|(known, _)| known == name);
             if all.is_empty() {
                 let name = name.clone();
                 return Err(GrammarError::UnknownTool { name, known });
             }
         }
     }
-    Ok(all)
+    if all.len() > MAX_TOOLS {
+        let (place, limit) = (Place::new(None, ""), Limit::Tools);
+        return Err(GrammarError::TooMuch(TooMuch { place, limit }));
+    }
+    let all = all.iter();
+    let all = all.map(|(name, parameters)| Declared::admitted(p, name, parameters.as_ref()));
+    Ok(all.collect())
 }
 
 /// What the turn is made of.
@@ -88,6 +109,8 @@ struct Turn<'a> {
     p: &'a Builder,
     format: &'a Format,
     request: &'a Request,
+    /// The schema of answers, as far as it is within the limits.
+    answer: Option<&'a Value>,
     /// The calls of a turn; never if there can be none.
     calls: Expr,
     /// What calls begin with.
@@ -174,7 +197,7 @@ impl Turn<'_> {
             true => !self.calls.is_never(),
             false => !self.needs_calls(),
         });
-        if self.request.answer.is_some() {
+        if self.answer.is_some() {
             self.keep_answers(&mut kept)?;
         }
         if kept.is_empty() {
@@ -206,7 +229,7 @@ impl Turn<'_> {
             }
         }
         match rows.is_empty() {
-            true if self.request.answer.is_some() => {
+            true if self.answer.is_some() => {
                 Err(fail("no answer is JSON of the schema that is asked for"))
             }
             true => Err(fail("the prompt has begun something else")),
@@ -421,11 +444,11 @@ impl Turn<'_> {
         };
         let unclear: Vec<Expr> = calls.chain(heads).filter(is_new).cloned().collect();
         let ends = markers.into_iter().map(Expr::from).chain(unclear);
-        if let Some(schema) = &self.request.answer {
+        if let Some(schema) = self.answer {
             // What reads the turn takes the marker in `{"city": "<call>"}` for one, too.
             let notation = Notation::json().without(ends.collect());
-            let answer = self.p.schema_in("answer", schema, &notation);
-            return answer.tagged(Tag::Content);
+            let rules = SchemaRules::new(self.p, "answer", schema, notation);
+            return rules.node(schema).tagged(Tag::Content);
         }
         let text = self.text(left, at, Vec::new(), ends.collect());
         // At the start of a turn, its first sign distinguishes a call from a text. Nothing is no text there.
@@ -992,6 +1015,8 @@ fn after_prompt<'a>(way: &'a Way, begun: &'a str) -> Option<Left<'a>> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
 
     fn way(turn: &str, end: &str) -> Way {
@@ -1174,10 +1199,9 @@ mod tests {
             (named("knock"), Some(vec!["knock"])),
             (named("tide"), None),
         ] {
-            let found = called_tools(&tools, &choice).ok();
+            let found = called_tools(&Builder::default(), &tools, &choice).ok();
             let found = found.map(|all| all.into_iter().map(|tool| tool.name).collect::<Vec<_>>());
-            let expected =
-                expected.map(|all| all.into_iter().map(str::to_owned).collect::<Vec<_>>());
+            let expected = expected.map(|all| all.into_iter().map(Arc::from).collect::<Vec<_>>());
             assert_eq!(found, expected, "{choice:?}");
         }
     }

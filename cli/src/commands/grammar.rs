@@ -32,12 +32,13 @@ use super::{Failure, batch, input, output};
 
 The grammar describes what the model writes after the prompt, up to the end of its turn. A warning
 names what it can't express of the tools' schemas, and formats of which `unjinja derive` does not
-read all turns.
+read all turns. Schemas have limits, such as how deep they are: what is beyond one is refused with
+the tool's name and a JSON pointer, or allows any value with --best-effort.
 
 Exit codes:
   0  the grammar is printed, or every line of the batch has its answer
   1  there is no grammar: the chat template does not render, or shows too little of its format
-  2  the input can't be read")]
+  2  the input can't be read, or a schema is beyond a limit")]
 pub(crate) struct Args {
     #[command(flatten)]
     source: SourceArgs,

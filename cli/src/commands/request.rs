@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use unjinja::chat_template::{ChatTemplate, RenderInput};
 use unjinja::derive::{DeriveOptions, derive};
 use unjinja::format::Format;
-use unjinja::grammar::{Grammar, Reasoning, Request, ToolChoice};
+use unjinja::grammar::{Beyond, Grammar, GrammarError, Reasoning, Request, ToolChoice};
 use unjinja::{Object, Tools, Value};
 
 use super::source::{SourceOptions, time};
@@ -28,6 +28,10 @@ pub(crate) struct RequestArgs {
     /// Whether the model thinks before it answers
     #[arg(long, value_name = "MODE", default_value = "auto")]
     reasoning: Mode,
+
+    /// Allow any value in place of a schema that is beyond a limit, with a warning that names it
+    #[arg(long)]
+    best_effort: bool,
 }
 
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
@@ -66,6 +70,10 @@ impl RequestArgs {
             .tool_choice(self.tool_choice.clone())
             .parallel(!self.no_parallel)
             .reasoning(self.reasoning.reasoning())
+            .beyond(match self.best_effort {
+                true => Beyond::Loosen,
+                false => Beyond::Refuse,
+            })
     }
 }
 
@@ -150,7 +158,14 @@ impl Formats<'_> {
         let format = self.of(&self.options.base());
         let format = format.map_err(|error| self.wrong(&error))?;
         let request = args.request().prompt(prompt);
-        Grammar::of(&format, tools, &request).map_err(|error| self.wrong(&error))
+        Grammar::of(&format, tools, &request).map_err(|error| {
+            let explained = error.explain(option_name);
+            match error {
+                // It is what was asked for that is wrong, not the model.
+                GrammarError::TooMuch(_) => Failure::Input(explained),
+                _ => self.wrong(&explained),
+            }
+        })
     }
 
     /// The grammar of a request that stands in a line. What the options say holds where the line says
@@ -195,6 +210,6 @@ impl Formats<'_> {
             None => Tools::none(),
         };
         let format = self.of(&base)?;
-        Grammar::of(&format, &tools, &request).map_err(|error| error.to_string())
+        Grammar::of(&format, &tools, &request).map_err(|error| error.explain(option_name))
     }
 }

@@ -80,9 +80,18 @@ pub(crate) struct Args {
     #[arg(long)]
     best_effort: bool,
 
-    /// How many requests to answer at once
+    /// How many answers to give at once
     #[arg(long, value_name = "NUMBER", default_value = "1024", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     max_requests: u32,
+
+    /// How many requests to read, render and make grammars for at once; of large ones and new
+    /// grammars an eighth of that
+    #[arg(long, value_name = "NUMBER", default_value = "16", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    max_work: u16,
+
+    /// How much requests and answers may hold at once, in bytes, each beyond its first 64 KiB
+    #[arg(long, value_name = "BYTES", default_value = "1073741824")]
+    max_held: usize,
 
     /// How large a request may be, in bytes
     #[arg(long, value_name = "BYTES", default_value = "33554432")]
@@ -136,6 +145,8 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     config.grammars = !args.no_grammar;
     config.best_effort = args.best_effort;
     config.limits.requests = usize::try_from(args.max_requests).unwrap_or(usize::MAX);
+    config.limits.work = usize::from(args.max_work);
+    config.limits.held = args.max_held;
     config.limits.body = args.max_body;
     config.limits.engine_timeout = Duration::from_secs(args.timeout);
     config.limits.client_timeout = Duration::from_secs(args.client_timeout);

@@ -13,6 +13,9 @@ fn each_means_what_the_table_says() {
     place.write("failing.jinja", "{{ 1 + '' }}");
     place.write("refusing.jinja", "{{ raise_exception('no') }}");
     place.write("turnless.jinja", "constant");
+    let deep = ["{\"items\": ".repeat(200), "{}".to_owned(), "}".repeat(200)].concat();
+    let deep = format!("[{{\"name\": \"wait\", \"parameters\": {deep}}}]");
+    place.write("deep.json", &deep);
     place.write(
         "other.json",
         r#"{"start_anchor": "<bot>", "fields": {"text": {"close": "<end>"}}}"#,
@@ -135,6 +138,7 @@ fn each_means_what_the_table_says() {
                 ("derive invalid.jinja", ""),
                 ("new turnless.jinja -o -", ""),
                 ("render none.jinja -m messages.json", ""),
+                ("grammar chat.jinja --tools deep.json", ""),
                 ("read chat.jinja none.txt", ""),
                 ("read chat.jinja --jsonl -", "no JSON"),
                 ("mask none.jinja -m messages.json", ""),

@@ -461,12 +461,14 @@ def grammar(
     reasoning: Literal["auto", "on", "off"] = "auto",
     parallel: bool = True,
     prefix: str = "",
+    best_effort: bool = False,
     **options: Any,
 ) -> str | dict[str, Any]:
     """The grammar of what a model may write, for an engine: text, or a dict for `structural-tag`.
 
     What the grammar can't express of the tools is warned of. `tool_choice` is `auto`, `required`, `none`, or the
-    name of a tool; `prefix` is the prompt, which may have begun the turn.
+    name of a tool; `prefix` is the prompt, which may have begun the turn. A schema that is beyond a limit, such as a very deep one,
+    is refused with a `GrammarError` that names the tool and the place in it; with `best_effort`, any value is allowed there.
     """
     written, remarks = chat_template(source, **options).grammar(
         _tools(tools),
@@ -475,6 +477,7 @@ def grammar(
         reasoning=reasoning,
         parallel=parallel,
         prefix=prefix,
+        best_effort=best_effort,
     )
     for remark in remarks:
         warnings.warn(remark, stacklevel=2)

@@ -184,6 +184,16 @@ def grammar(parser, choice="auto", parallel=True, message_start=False):
 NAMED_TOOL = ToolChoice(**NAMED)
 
 
+def test_a_schema_beyond_a_limit_is_refused_by_its_place():
+    schema = {"type": "string"}
+    for _ in range(480):
+        schema = {"type": "array", "items": schema}
+    parameters = {"type": "object", "properties": {"deep": schema}}
+    deep = {"type": "function", "function": {"name": "digger", "parameters": parameters, "strict": True}}
+    with pytest.raises(ValueError, match="(?s)digger.*/properties/deep/"):
+        grammar(calls_of(tokenizer(), [deep]), "required")
+
+
 @pytest.mark.parametrize(
     ("tools", "choice", "parallel", "right", "wrong"),
     [

@@ -242,13 +242,28 @@ def test_nothing_is_held_where_nothing_is_asked_for():
 
 
 def test_a_tag_is_made_once_for_conversations_with_the_same_tools():
-    tok, before = tokenizer(), served._tag.cache_info()
+    tok, before = tokenizer(), served._tags.made
     for question in ("Hi", "And then?", "<assistant>?"):
         asked = request(tool_choice="required")
         grammar(parser(tok, asked, prompt=f"<user>{question}<end><assistant>"), asked)
-    after = served._tag.cache_info()
-    assert after.hits + after.misses - before.hits - before.misses == 3
-    assert after.misses - before.misses <= 1
+    assert served._tags.made - before <= 1
+
+
+def nested(depth):
+    """A strict tool whose argument is lists within lists."""
+    schema = {"type": "string"}
+    for _ in range(depth):
+        schema = {"type": "array", "items": schema}
+    parameters = {"type": "object", "properties": {"deep": schema}, "required": ["deep"], "additionalProperties": False}
+    return {"type": "function", "function": {"name": "digger", "parameters": parameters, "strict": True}}
+
+
+def test_a_schema_beyond_a_limit_is_refused_by_its_place_or_loosened(monkeypatch):
+    tok, asked = tokenizer(), request(tools=[nested(480)], tool_choice="required")
+    with pytest.raises(VLLMValidationError, match="(?s)digger.*/properties/deep/.*UNJINJA_BEST_EFFORT=1"):
+        parser(tok, asked).adjust_request(asked)
+    monkeypatch.setenv("UNJINJA_BEST_EFFORT", "1")
+    assert parser(tok, asked).adjust_request(asked).structured_outputs is not None
 
 
 def test_what_can_not_be_held_is_refused():

@@ -3,12 +3,18 @@
 mod engines;
 mod reading;
 
+use std::sync::Arc;
 use std::time::Duration;
 
+use axum::body::Bytes;
 use axum::http::{HeaderValue, StatusCode, header};
 use unjinja::{Object, Value, json};
 
 use crate::fault::Fault;
+use crate::held::Held;
+use crate::pieces::Pieces;
+use crate::values;
+use crate::work::Work;
 
 pub(crate) use engines::Constraint;
 use engines::Unlimited;
@@ -32,18 +38,46 @@ pub(crate) struct Upstream {
     /// The name of the model there, if it is not the one that clients give.
     pub(crate) model: Option<String>,
     client: reqwest::Client,
+    /// Does the reading of large answers.
+    work: Arc<Work>,
 }
 
 /// What is asked of a model.
 #[derive(Debug, Clone)]
-pub(crate) struct Asked {
-    pub(crate) model: String,
-    pub(crate) prompt: String,
+pub(crate) struct Asked<'a> {
+    pub(crate) model: &'a str,
+    pub(crate) prompt: &'a str,
     pub(crate) sampling: Object,
     /// What constrains the output, in the engine's language.
     pub(crate) constraint: Option<Value>,
     /// The special tokens that are to be written out.
-    pub(crate) preserved: Vec<String>,
+    pub(crate) preserved: &'a [String],
+    /// Says that several answers are asked for: with the same seed, all would be the same.
+    pub(crate) is_one_of_many: bool,
+}
+
+/// A question as it is sent to the upstream, written once for all answers.
+#[derive(Debug, Clone)]
+pub(crate) struct Written {
+    text: Bytes,
+    /// The seed of the first answer, if each is to have its own, and what closes the objects in which it stands.
+    seed: Option<(i64, &'static str)>,
+}
+
+impl Written {
+    /// The bytes that it takes.
+    pub(crate) fn size(&self) -> usize {
+        self.text.len()
+    }
+
+    /// The text that is sent for one of several answers. All share what they have in common.
+    pub(crate) fn of_choice(&self, index: usize) -> Pieces<()> {
+        let own = self.seed.map(|(seed, closes)| {
+            let index = i64::try_from(index).unwrap_or_default();
+            Bytes::from(format!("\"seed\":{}{closes}", seed.wrapping_add(index)))
+        });
+        Pieces::new([self.text.clone()].into_iter().chain(own), ())
+    }
 }
 
 /// The address without what the interface appends to it.
@@ -84,6 +118,7 @@ impl Upstream {
         engine: Option<&'static Engine>,
         model: Option<String>,
         silence: Duration,
+        work: Arc<Work>,
     ) -> Result<Upstream, String> {
         let is_plain = url.starts_with("http://");
         if !is_plain && !url.starts_with("https://") {
@@ -102,6 +137,7 @@ impl Upstream {
             base: base(url),
             model,
             client,
+            work,
         };
         match engine {
             Some(engine) => upstream.engine = engine,
@@ -148,7 +184,7 @@ impl Upstream {
             return Ok(None);
         }
         let (text, is_whole) = read_up_to(answer, MAX_SELF).await.map_err(failed)?;
-        Ok(json::read(&text).ok().filter(|_| is_whole))
+        Ok(values::read(&text).ok().filter(|_| is_whole))
     }
 
     /// The chat template of the upstream's model, with the tokens that begin and end texts, if the engine tells it.
@@ -167,17 +203,49 @@ impl Upstream {
     }
 
     /// What is sent for what is asked.
-    pub(crate) fn body(&self, asked: &Asked) -> Object {
+    pub(crate) fn question(&self, mut asked: Asked) -> Written {
+        let seed = asked.sampling.get("seed");
+        let seed = seed.and_then(|seed| seed.as_number()?.as_i64());
+        let Some(seed) = seed.filter(|_| asked.is_one_of_many) else {
+            let text = json::write(&self.body(asked).into());
+            return Written {
+                text: text.into(),
+                seed: None,
+            };
+        };
+        // What each answer has for itself comes last.
+        asked.sampling.remove("seed");
+        let mut body = self.body(asked);
+        let options = self.engine.options;
+        let mut text = String::new();
+        let closes = match options {
+            "" => "}",
+            _ => {
+                let inner = body.remove(options).unwrap_or(Object::new().into());
+                open_end(&mut text, &body.into());
+                text.push_str(&format!("\"{options}\":"));
+                body = inner.into_object();
+                "}}"
+            }
+        };
+        open_end(&mut text, &body.into());
+        Written {
+            text: text.into(),
+            seed: Some((seed, closes)),
+        }
+    }
+
+    fn body(&self, asked: Asked) -> Object {
         let engine = self.engine;
         let mut body = Object::new();
         if engine.names_model {
-            body.insert("model", self.model.as_deref().unwrap_or(&asked.model));
+            body.insert("model", self.model.as_deref().unwrap_or(asked.model));
         }
-        put(&mut body, engine.prompt, asked.prompt.as_str());
+        put(&mut body, engine.prompt, asked.prompt);
         for (key, value) in engine.says {
             put(&mut body, key, *value);
         }
-        let mut sampling = asked.sampling.clone();
+        let mut sampling = asked.sampling;
         if !sampling.contains_key("max_tokens") {
             let limit = match engine.unlimited {
                 Unlimited::Unsaid => None,
@@ -212,8 +280,8 @@ impl Upstream {
                 options.insert(key, value.clone());
             }
         }
-        if let (Some(constraint), Some((_, path))) = (&asked.constraint, engine.constraint) {
-            put(&mut body, path, constraint.clone());
+        if let (Some(constraint), Some((_, path))) = (asked.constraint, engine.constraint) {
+            put(&mut body, path, constraint);
         }
         if let Some(path) = engine.preserved.filter(|_| !asked.preserved.is_empty()) {
             let tokens = asked.preserved.iter().map(|token| token.as_str().into());
@@ -225,15 +293,15 @@ impl Upstream {
     /// Asks the model, with the key of whoever asks.
     pub(crate) async fn ask(
         &self,
-        asked: &Asked,
+        question: Pieces<()>,
         key: Option<&HeaderValue>,
+        held: Held,
     ) -> Result<Reading, Fault> {
-        let body = json::write(&self.body(asked).into());
         let mut post = self
             .client
             .post(format!("{}{}", self.base, self.engine.path))
             .header(header::CONTENT_TYPE, "application/json")
-            .body(body);
+            .body(reqwest::Body::wrap(question));
         if let Some(key) = key {
             post = post.header(header::AUTHORIZATION, key);
         }
@@ -243,7 +311,8 @@ impl Upstream {
             .map_err(|error| Fault::unreachable(&error))?;
         let status = answer.status();
         if status.is_success() {
-            return Ok(Reading::new(answer, self.engine));
+            let work = Arc::clone(&self.work);
+            return Ok(Reading::new(answer, self.engine, held, work));
         }
         let text = read_up_to(answer, MAX_ERROR).await;
         let (text, _) = text.map_err(|error| Fault::unreachable(&error))?;
@@ -259,6 +328,15 @@ impl Upstream {
         let asked = self.client.get(format!("{}/health", self.base));
         let answer = asked.timeout(TO_TELL).send().await;
         answer.is_ok_and(|answer| answer.status() != StatusCode::SERVICE_UNAVAILABLE)
+    }
+}
+
+/// Writes an object whose last member has yet to be written.
+fn open_end(text: &mut String, object: &Value) {
+    text.push_str(&json::write(object));
+    text.pop();
+    if !text.ends_with('{') {
+        text.push(',');
     }
 }
 
@@ -285,25 +363,66 @@ mod tests {
     use super::*;
     use crate::object::object;
 
+    /// The text that an engine of this name is sent for an answer.
+    fn written(name: &str, asked: &Asked, index: usize) -> String {
+        let upstream = Upstream {
+            engine: Engine::named(name).expect("there is such an engine"),
+            base: base("http://x/v1/"),
+            model: Some("there".to_owned()),
+            client: reqwest::Client::new(),
+            work: Arc::new(Work::new(1)),
+        };
+        assert_eq!(upstream.base, "http://x");
+        upstream.question(asked.clone()).of_choice(index).text()
+    }
+
+    #[test]
+    fn each_of_several_answers_has_a_seed_of_its_own() {
+        for (name, sampling, expected) in [
+            (
+                "llama-cpp-python",
+                object! {"seed": 7, "max_tokens": 5},
+                r#"{"model":"there","prompt":"Hi","stream":true,"max_tokens":5,"seed":8}"#,
+            ),
+            (
+                "ollama",
+                object! {"seed": 7, "max_tokens": 5},
+                r#"{"model":"there","prompt":"Hi","stream":true,"raw":true,"options":{"num_predict":5,"seed":8}}"#,
+            ),
+            (
+                "ollama",
+                object! {"seed": 7},
+                r#"{"model":"there","prompt":"Hi","stream":true,"raw":true,"options":{"seed":8}}"#,
+            ),
+            (
+                "ollama",
+                object! {"seed": "7"},
+                r#"{"model":"there","prompt":"Hi","stream":true,"raw":true,"options":{"seed":"7"}}"#,
+            ),
+        ] {
+            let asked = Asked {
+                model: "m",
+                prompt: "Hi",
+                sampling,
+                constraint: None,
+                preserved: &[],
+                is_one_of_many: true,
+            };
+            assert_eq!(written(name, &asked, 1), expected, "{name}");
+        }
+    }
+
     #[test]
     fn a_request_has_what_each_engine_wants_where_it_wants_it() {
         let asked = Asked {
-            model: "m".to_owned(),
-            prompt: "Hi".to_owned(),
+            model: "m",
+            prompt: "Hi",
             sampling: object! {"max_tokens": 5, "top.p": 1, "stop": "x"},
             constraint: Some("c".into()),
-            preserved: vec!["<call>".to_owned()],
+            preserved: &["<call>".to_owned()],
+            is_one_of_many: false,
         };
-        let body = |name: &str| {
-            let upstream = Upstream {
-                engine: Engine::named(name).expect("there is such an engine"),
-                base: base("http://x/v1/"),
-                model: Some("there".to_owned()),
-                client: reqwest::Client::new(),
-            };
-            assert_eq!(upstream.base, "http://x");
-            json::write(&upstream.body(&asked).into())
-        };
+        let body = |name: &str| written(name, &asked, 0);
         for (name, expected) in [
             (
                 "llama.cpp",

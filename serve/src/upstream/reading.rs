@@ -1,16 +1,30 @@
 //! What a model writes, as it comes in.
 
+use std::collections::VecDeque;
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::http::StatusCode;
+use unjinja::Value;
 use unjinja::completion::Ending;
-use unjinja::{Value, json};
 
 use super::Engine;
 use crate::fault::Fault;
+use crate::held::Held;
+use crate::values;
+use crate::work::{Expected, Wanted, Work, is_large};
 
 /// So much is read of an answer, in which each token has an event of its own.
 const MAX_ANSWER: usize = 256 << 20;
+
+/// So long may a line of it be: the last one of some engines says again what they were asked.
+const MAX_LINE: usize = 64 << 20;
+
+/// So much of a text goes on at once, so that others are not kept waiting by what comes behind it.
+const PIECE: usize = 32 << 10;
+
+/// A text that has come is in the parser, in the message and in what is written of it.
+const COPIES: usize = 4;
 
 /// How long an answer may go on that has said why it ends: what was used may follow.
 const TO_CLOSE: Duration = Duration::from_secs(5);
@@ -27,6 +41,14 @@ pub(crate) struct Used {
 pub(crate) struct Reading {
     answer: reqwest::Response,
     engine: &'static Engine,
+    /// Does the reading of large lines.
+    work: Arc<Work>,
+    /// Bytes that have come and are kept.
+    held: Held,
+    /// The length of the text that has come, in bytes.
+    text: usize,
+    /// Pieces of the text that come next.
+    left: VecDeque<String>,
     /// Bytes that are no whole line yet.
     buffer: Vec<u8>,
     /// Where in them the next line begins.
@@ -45,10 +67,19 @@ pub(crate) struct Reading {
 }
 
 impl Reading {
-    pub(super) fn new(answer: reqwest::Response, engine: &'static Engine) -> Reading {
+    pub(super) fn new(
+        answer: reqwest::Response,
+        engine: &'static Engine,
+        held: Held,
+        work: Arc<Work>,
+    ) -> Reading {
         Reading {
             answer,
             engine,
+            work,
+            held,
+            text: 0,
+            left: VecDeque::new(),
             buffer: Vec::new(),
             begins: 0,
             searched: 0,
@@ -63,13 +94,19 @@ impl Reading {
 
     /// The next piece of text; none at the end.
     pub(crate) async fn next(&mut self) -> Result<Option<String>, Fault> {
+        if let Some(piece) = self.left.pop_front() {
+            // To read it takes as long as to read many small ones.
+            tokio::task::yield_now().await;
+            return Ok(Some(piece));
+        }
         loop {
             while let Some(line) = self.line() {
                 match self.data(&line)? {
                     Some("[DONE]") => return Ok(None),
                     Some(data) => {
-                        if let Some(text) = self.text(data)? {
-                            return Ok(Some(text));
+                        let value = self.value(data).await?;
+                        if let Some(text) = self.text(&value, data)? {
+                            return Ok(Some(self.first_piece(text)));
                         }
                     }
                     None => {}
@@ -105,7 +142,43 @@ impl Reading {
         self.searched -= self.begins;
         self.begins = 0;
         self.buffer.extend_from_slice(bytes);
-        Ok(())
+        if self.buffer.len() > MAX_LINE {
+            let message = format!("a line of the upstream's answer has more than {MAX_LINE} bytes");
+            return Err(Fault::bad_gateway(message));
+        }
+        self.held.set(self.buffer.len() + COPIES * self.text)
+    }
+
+    /// The piece of a text that goes on first; the rest follows.
+    fn first_piece(&mut self, text: String) -> String {
+        self.text += text.len();
+        if text.len() <= PIECE {
+            return text;
+        }
+        let (first, mut rest) = text.split_at(text.floor_char_boundary(PIECE));
+        while !rest.is_empty() {
+            let (piece, behind) = rest.split_at(rest.floor_char_boundary(PIECE));
+            self.left.push_back(piece.to_owned());
+            rest = behind;
+        }
+        first.to_owned()
+    }
+
+    /// The JSON of a piece.
+    async fn value(&self, data: &str) -> Result<Value, Fault> {
+        let read = match is_large(data.len()) {
+            true => {
+                let data = data.to_owned();
+                let read = move |_: &Wanted| values::read(&data);
+                self.work.run(Expected::Long, read).await?
+            }
+            false => values::read(data),
+        };
+        read.map_err(|error| {
+            Fault::bad_gateway(format!(
+                "the upstream sends something other than JSON: {error}"
+            ))
+        })
     }
 
     /// The next whole line.
@@ -149,12 +222,7 @@ impl Reading {
     }
 
     /// The text in a piece; whatever else is in it is kept.
-    fn text(&mut self, data: &str) -> Result<Option<String>, Fault> {
-        let value = json::read(data).map_err(|error| {
-            Fault::bad_gateway(format!(
-                "the upstream sends something other than JSON: {error}"
-            ))
-        })?;
+    fn text(&mut self, value: &Value, data: &str) -> Result<Option<String>, Fault> {
         if value.get("error").is_some_and(|error| !error.is_null()) {
             return Err(Fault::of_upstream(StatusCode::BAD_GATEWAY, data));
         }

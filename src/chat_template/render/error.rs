@@ -91,7 +91,7 @@ impl RenderError {
     }
 
     /// Whether the rendering came to the end of what it may take.
-    pub(crate) fn is_exhausted(&self) -> bool {
+    pub fn is_exhausted(&self) -> bool {
         self.is_exhausted
     }
 

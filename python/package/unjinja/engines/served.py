@@ -3,21 +3,30 @@
 from __future__ import annotations
 
 import copy
-import functools
 import hashlib
 import json
 import logging
 import os
 import sys
 import threading
+from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from .._api import Derivation, chat_template, derive
+from .._errors import GrammarError
 from .._native import ChatTemplate
 
 CHAT_TEMPLATE = "UNJINJA_CHAT_TEMPLATE"
+BEST_EFFORT = "UNJINJA_BEST_EFFORT"
+
+MOST_TAGS = 64 << 20
+"""So many bytes of structural tags are kept."""
+
+
+class BeyondLimit(GrammarError):
+    """A schema is beyond a limit of grammars. The message names the tool and the place."""
 
 
 @dataclass(frozen=True)
@@ -44,10 +53,10 @@ class Served:
         """What the model may write after the prompt `prefix` as a structural tag. Arguments of tools that are not strict are free.
 
         `choice` is `auto`, `required`, or the name of a tool. Raises a `GrammarError` where the format has no calls, or can't hold those of
-        a tool.
+        a tool; a `BeyondLimit` where a schema is too much, unless `UNJINJA_BEST_EFFORT` is set.
         """
-        # The order of keys counts, since arguments may have to come in it.
-        return _tag(self.chat, json.dumps(list(tools)), choice, parallel, self._turn(prefix))
+        asked = _Asked(self.chat, tools, choice, parallel, self._turn(prefix))
+        return _tags.get(asked.key, asked.tag)
 
     def _turn(self, prompt: str) -> str:
         """What of a prompt belongs to the turn: so much of it matters, and conversations have it in common."""
@@ -61,17 +70,73 @@ def sendable(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode()
 
 
-@functools.lru_cache(maxsize=64)
-def _tag(chat: ChatTemplate, tools: str, choice: str, parallel: bool, prefix: str) -> dict[str, Any]:
-    """A structural tag. Large ones take a second, and agents ask for the same again and again."""
-    tag, _ = chat.grammar(
-        [tool if _is_strict(tool) else _loosened(tool) for tool in json.loads(tools)],
-        format="structural-tag",
-        tool_choice=choice,
-        parallel=parallel,
-        prefix=prefix,
-    )
-    return tag
+class _Asked:
+    """What a structural tag is made of."""
+
+    def __init__(self, chat: ChatTemplate, tools: Sequence[Mapping[str, Any]], choice: str, parallel: bool, prefix: str) -> None:
+        self._chat, self._tools, self._choice, self._parallel, self._prefix = chat, tools, choice, parallel, prefix
+        # The order of keys counts, since arguments may have to come in it.
+        text = json.dumps([list(tools), choice, parallel, prefix])
+        self.key = (chat, hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest())
+
+    def tag(self) -> dict[str, Any]:
+        if os.environ.get(BEST_EFFORT):
+            return self._made(best_effort=True)
+        try:
+            return self._made(best_effort=False)
+        except GrammarError as error:
+            # What there is a tag for when schemas are loosened was beyond a limit.
+            if not self._can_be_loosened():
+                raise
+            raise BeyondLimit(str(error).replace("`best_effort=True`", f"`{BEST_EFFORT}=1`")) from error
+
+    def _can_be_loosened(self) -> bool:
+        try:
+            return bool(self._made(best_effort=True))
+        except GrammarError:
+            return False
+
+    def _made(self, *, best_effort: bool) -> dict[str, Any]:
+        tag, _ = self._chat.grammar(
+            [tool if _is_strict(tool) else _loosened(tool) for tool in self._tools],
+            format="structural-tag",
+            tool_choice=self._choice,
+            parallel=self._parallel,
+            prefix=self._prefix,
+            best_effort=best_effort,
+        )
+        return tag
+
+
+class _Tags:
+    """Structural tags, up to so many bytes: large ones take a second, and agents ask for the same again and again. The one goes first that
+    was not asked for the longest."""
+
+    def __init__(self, most: int) -> None:
+        self._most, self._bytes = most, 0
+        self._known: OrderedDict[Any, tuple[dict[str, Any], int]] = OrderedDict()
+        self._lock = threading.Lock()
+        self.made = 0
+        """How many were made."""
+
+    def get(self, key: Any, make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+        with self._lock:
+            if key in self._known:
+                self._known.move_to_end(key)
+                return self._known[key][0]
+        tag = make()
+        size = len(json.dumps(tag))
+        with self._lock:
+            self.made += 1
+            if size <= self._most // 4 and key not in self._known:
+                self._known[key] = (tag, size)
+                self._bytes += size
+                while self._bytes > self._most:
+                    self._bytes -= self._known.popitem(last=False)[1][1]
+        return tag
+
+
+_tags = _Tags(MOST_TAGS)
 
 
 _known: dict[str, Served | None] = {}

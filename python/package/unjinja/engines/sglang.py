@@ -20,7 +20,7 @@ from sglang.srt.plugins.hook_registry import HookRegistry, HookType
 
 from .._api import Completion, ResponseParser
 from .._errors import Error
-from .served import Served, lenient, sendable, served
+from .served import BeyondLimit, Served, lenient, sendable, served
 
 NAME = "response_template"
 MODULE = "sglang.srt.parser.response_template"
@@ -215,7 +215,11 @@ class ToolDetector(theirs.ResponseTemplateToolDetector):
 
     def supports_structural_tag(self) -> bool:
         # Calls that are required or named are then read as the model writes them.
-        return self.get_structural_tag(self._tools, "required") is not None
+        try:
+            return self.get_structural_tag(self._tools, "required") is not None
+        except ValueError:
+            # Who asks for one is told why there is none.
+            return True
 
     def get_structural_tag(
         self,
@@ -225,7 +229,8 @@ class ToolDetector(theirs.ResponseTemplateToolDetector):
         parallel_tool_calls: bool = True,
         message_start: bool = False,
     ) -> Any:
-        """The tag for what comes behind thoughts, or at the `message_start` for all that comes behind the prompt."""
+        """The tag for what comes behind thoughts, or at the `message_start` for all that comes behind the prompt. Where a schema is beyond a
+        limit, it is a `ValueError`, which SGLang answers as the request's fault."""
         if self._format is None or not tools or tool_choice == "none":
             return None
         choice = tool_choice if isinstance(tool_choice, str) else tool_choice.function.name
@@ -237,6 +242,8 @@ class ToolDetector(theirs.ResponseTemplateToolDetector):
                 parallel=parallel_tool_calls and choice in ("auto", "required"),
                 prefix=_prompt.get() if message_start else self._format.past_thoughts,
             )
+        except BeyondLimit as error:
+            raise ValueError(f"unjinja can't hold calls to these tools: {error}") from error
         except Error:
             return None
         from xgrammar import StructuralTag
