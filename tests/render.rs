@@ -350,10 +350,22 @@ fn errors_show_what_is_wrong_and_where() {
             "a\r\n\r\n{% if %}",
             "unexpected end of block (line 3 of the template)\n   |\n 3 | {% if %}\n   |       ^^",
         ),
-        // The tag is rewritten, and its line with it.
+        // What is spelled otherwise for minijinja is shown as it stands.
         (
             "{% generation %}{{ 'a' + 1 }}{% endgeneration %}",
-            "`+` can't take a string and a number (line 1 of the template)",
+            "`+` can't take a string and a number (line 1 of the template)\n   |\n \
+             1 | {% generation %}{{ 'a' + 1 }}{% endgeneration %}\n   |                    ^^^^^^^",
+        ),
+        (
+            "{{ '\\a\\/' ~ (+1 + 'a') }}",
+            "`+` can't take a number and a string (line 1 of the template)\n   |\n \
+             1 | {{ '\\a\\/' ~ (+1 + 'a') }}\n   |              ^^^^^^^^",
+        ),
+        (
+            "{{ 1 }}\n{{ 'a\\N{BULLET}' }}",
+            "the names of characters are not known here, as `\\N{BULLET}`; write the character itself, or \
+             its number, as in `\\u2022` (line 2 of the template)\n   |\n \
+             2 | {{ 'a\\N{BULLET}' }}\n   |      ^^^^^^^^^^",
         ),
         (
             "{% generation %}\n{{ 'a' + 1 }}{{ 1 }}\n{% endgeneration %}",

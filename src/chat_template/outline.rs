@@ -7,6 +7,7 @@ use std::ops::Range;
 
 use minijinja::machinery::Token;
 
+use super::render::literals;
 use super::tags::{TemplatePart, parts};
 
 /// The text of a template, in parts.
@@ -309,34 +310,18 @@ fn operand(jinja: &str, tokens: &Tokens<'_>) -> Operand {
         _ => 0..0,
     };
     let literal = match tokens {
-        [(Token::Str(value), _)] => characters(jinja, &range, value),
-        [(Token::String(value), _)] => characters(jinja, &range, value),
+        [(Token::Str(_) | Token::String(_), _)] => characters(jinja, &range),
         _ => None,
     };
     Operand { range, literal }
 }
 
 /// Where each character of a string stands that is written down.
-fn characters(jinja: &str, range: &Range<usize>, value: &str) -> Option<Vec<(usize, char)>> {
-    let written = jinja.get(range.start + 1..range.end.checked_sub(1)?)?;
-    let mut found = Vec::new();
-    let mut rest = written.char_indices();
-    let mut values = value.chars();
-    while let Some((at, c)) = rest.next() {
-        if c == '\\' {
-            let digits = match rest.next()?.1 {
-                'x' => 2,
-                'u' => 4,
-                'U' => 8,
-                _ => 0,
-            };
-            for _ in 0..digits {
-                rest.next()?;
-            }
-        }
-        found.push((range.start + 1 + at, values.next()?));
-    }
-    values.next().is_none().then_some(found)
+fn characters(jinja: &str, range: &Range<usize>) -> Option<Vec<(usize, char)>> {
+    let start = range.start + 1;
+    let written = jinja.get(start..range.end.checked_sub(1)?)?;
+    let characters = literals::characters(written).ok()?.into_iter();
+    Some(characters.map(|(at, c)| (start + at, c)).collect())
 }
 
 struct Parser<'t, I: Iterator<Item = Flat>> {

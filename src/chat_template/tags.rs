@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
-use minijinja::machinery::{Token, tokenize};
+use minijinja::machinery::Token;
 
-use super::render;
+use super::render::tokens::tokens as tokens_of;
 
 /// What stands within a tag, each with its place.
 pub(super) type Tokens<'t> = Vec<(Token<'t>, Range<usize>)>;
@@ -28,9 +28,8 @@ pub(super) fn parts(jinja: &str) -> Result<Vec<TemplatePart<'_>>, String> {
     let mut parts = Vec::new();
     let mut tokens = Vec::new();
     let mut start = 0;
-    for token in tokenize(jinja, false, render::syntax()) {
-        let (token, span) = token.map_err(|error| error.to_string())?;
-        let range = span.start_offset as usize..span.end_offset as usize;
+    for token in tokens_of(jinja) {
+        let (token, range) = token.map_err(|error| error.message)?;
         match token {
             Token::TemplateData(data) => {
                 parts.push(TemplatePart::Text(range.start..range.start + data.len()));

@@ -37,6 +37,7 @@ fn lacking(construct: Construct) -> (&'static str, &'static [&'static str]) {
             "several groups of one name",
             &[PYTHON, JAVASCRIPT, PCRE, RE2, RUST],
         ),
+        C::Backreference => ("a reference to what a group has matched", &[RE2, RUST]),
         C::LeadingFlags => ("flags in the pattern", &[JAVASCRIPT]),
         C::FlagsAmid => ("flags amid the pattern", &[PYTHON, JAVASCRIPT]),
         C::ScopedFlags => ("flags for a group", &[JAVASCRIPT]),

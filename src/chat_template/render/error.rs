@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 use std::fmt;
 
+use super::tokens::TokenError;
+
 /// A chat template could not be compiled or rendered.
 ///
 /// It prints as the line of the template with a caret below the place:
@@ -35,11 +37,11 @@ pub struct RenderError {
 const CONTEXT: usize = 60;
 
 impl RenderError {
-    /// `original` is the template before it was rewritten, line by line, if it was.
+    /// `original` is the template as it was given, and where in it a place stands of what was compiled.
     pub(super) fn new(
         error: &minijinja::Error,
-        jinja: &str,
-        original: Option<&str>,
+        original: &str,
+        original_place: impl Fn(usize) -> usize,
     ) -> RenderError {
         let mut message = match (error.detail(), error.kind()) {
             (Some(detail), _) => detail.to_owned(),
@@ -65,9 +67,31 @@ impl RenderError {
             place: error.range().map(|range| range.start),
             excerpt: error
                 .range()
-                .filter(|range| is_as_written(jinja, original, range.start))
-                .and_then(|range| excerpt(jinja, range.start, range.end))
+                .map(|range| original_place(range.start)..original_place(range.end))
+                .and_then(|range| excerpt(original, range.start, range.end))
                 .map(Box::new),
+        }
+    }
+
+    /// A template that can't be cut into tokens.
+    pub(super) fn of_token(error: TokenError, original: &str) -> RenderError {
+        let before = error
+            .place
+            .as_ref()
+            .and_then(|place| original.get(..place.start));
+        RenderError {
+            message: error.message,
+            line: before.map(|before| 1 + before.matches('\n').count()),
+            excerpt: error
+                .place
+                .clone()
+                .and_then(|place| excerpt(original, place.start, place.end))
+                .map(Box::new),
+            place: error.place.map(|place| place.start),
+            raised: false,
+            is_invalid: true,
+            is_exhausted: false,
+            undefined: None,
         }
     }
 
@@ -166,15 +190,6 @@ pub(super) fn invalid(detail: impl Into<Cow<'static, str>>) -> minijinja::Error 
 
 /// Begins the detail of an error that a template raised.
 pub(super) const RAISED: &str = "\u{0}";
-
-/// Whether the line of a place is the same in the original: otherwise it would not be recognized.
-fn is_as_written(jinja: &str, original: Option<&str>, place: usize) -> bool {
-    let (Some(before), Some(original)) = (jinja.get(..place), original) else {
-        return true;
-    };
-    let line = before.matches('\n').count();
-    jinja.split('\n').nth(line) == original.split('\n').nth(line)
-}
 
 fn excerpt(jinja: &str, start: usize, end: usize) -> Option<(String, usize, usize)> {
     let before = jinja.get(..start)?;

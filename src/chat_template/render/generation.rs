@@ -1,15 +1,13 @@
 //! The tag `{% generation %}`, which encloses what the model would write.
 //!
-//! minijinja has no tags of others. The tag is found among the tokens of the template and
-//! rewritten as a `{% call %}` of a function, which puts marks around the enclosed text; they are
+//! minijinja has no tags of others. The tag is [spelled](super::spelling) as
+//! a `{% call %}` of a function, which puts marks around the enclosed text; they are
 //! taken out again when all is rendered, since only then it is known where the text stands.
 
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use minijinja::machinery::{Token, tokenize};
-use minijinja::syntax::SyntaxConfig;
 use minijinja::{Environment, Error, State, Value};
 
 /// The function that the tag becomes.
@@ -18,39 +16,13 @@ const FUNCTION: &str = "__generation";
 /// Characters that Unicode keeps free for a program's own use, and that no text holds.
 const MARKS: [char; 2] = ['\u{fdd0}', '\u{fdd1}'];
 
-/// A template with its tags rewritten.
-pub(super) struct Rewritten {
-    pub(super) text: String,
-    /// Where in the text, and where in the original, each of its pieces begins that is as it was.
-    pub(super) seams: Vec<(usize, usize)>,
-}
-
-/// The template with its tags rewritten, if it has any.
-pub(super) fn rewrite(jinja: &str, syntax: &SyntaxConfig) -> Option<Rewritten> {
-    let mut rewritten = String::new();
-    let mut seams = Vec::new();
-    let mut copied = 0;
-    let mut after_block_start = false;
-    for token in tokenize(jinja, false, syntax.clone()) {
-        // What can't be tokenized is an error when the template is compiled.
-        let (token, span) = token.ok()?;
-        let replacement = match token {
-            Token::Ident("generation") if after_block_start => Some(format!("call {FUNCTION}()")),
-            Token::Ident("endgeneration") if after_block_start => Some("endcall".to_owned()),
-            _ => None,
-        };
-        if let Some(replacement) = replacement {
-            rewritten.push_str(&jinja[copied..span.start_offset as usize]);
-            rewritten.push_str(&replacement);
-            copied = span.end_offset as usize;
-            seams.push((rewritten.len(), copied));
-        }
-        after_block_start = matches!(token, Token::BlockStart);
+/// What a tag becomes, given its keyword, if it is one of these.
+pub(super) fn spelled(keyword: &str) -> Option<String> {
+    match keyword {
+        "generation" => Some(format!("call {FUNCTION}()")),
+        "endgeneration" => Some("endcall".to_owned()),
+        _ => None,
     }
-    (copied > 0).then(|| Rewritten {
-        text: rewritten + &jinja[copied..],
-        seams,
-    })
 }
 
 /// A text without marks.

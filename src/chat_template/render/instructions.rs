@@ -13,6 +13,7 @@ use minijinja::{Environment, Value};
 
 use super::kinds::check_key;
 use super::lists::{CHANGING, List};
+use super::spelling::{self, original_name};
 use super::steps::{NoteTaker, NotedSpans};
 use super::{budget, dicts, generators, made, namespaces, operators, ordering, slices};
 
@@ -104,6 +105,9 @@ const GENERATING: [&str; 8] = [
     "slice",
 ];
 
+/// Those of them that find nothing in what is none, false, or zero.
+const LENIENT: [&str; 5] = ["map", "select", "reject", "selectattr", "rejectattr"];
+
 /// Raw text longer than this is written by way of the formatter, which counts it.
 const SHORT_TEXT: usize = 32;
 
@@ -179,7 +183,7 @@ fn instructions<'i, 's>(
 /// The names that a program sets.
 pub(super) fn names_set<'s>(all: &Instructions<'s>) -> HashSet<&'s str> {
     let names = instructions(all).filter_map(|instruction| match instruction {
-        Instruction::StoreLocal(name) => Some(*name),
+        Instruction::StoreLocal(name) => Some(original_name(name)),
         _ => None,
     });
     names.collect()
@@ -330,6 +334,13 @@ fn replacement<'s>(old: &Instruction<'s>, changes_lists: bool) -> Vec<Instructio
         vec![old.clone(), unary(note)]
     };
     match old {
+        Instruction::StoreLocal(spelling::IN) => {
+            vec![Instruction::StoreLocal(original_name(spelling::IN))]
+        }
+        Instruction::Lookup(spelling::IN) => vec![Instruction::Lookup(original_name(spelling::IN))],
+        Instruction::Enclose(spelling::IN) => {
+            vec![Instruction::Enclose(original_name(spelling::IN))]
+        }
         Instruction::Add => binary(ADD),
         Instruction::StringConcat => binary(CONCAT),
         Instruction::Mul => binary(MULTIPLY),
@@ -401,7 +412,7 @@ fn replacement<'s>(old: &Instruction<'s>, changes_lists: bool) -> Vec<Instructio
         Instruction::PushLoop(_) => vec![unary(ITERABLE), old.clone()],
         Instruction::Slice => vec![call(SLICE, 4)],
         Instruction::ApplyFilter(name, count, _) if GENERATING.contains(name) => {
-            let is_checked = *count == Some(1);
+            let is_checked = *count == Some(1) && !LENIENT.contains(name);
             let check = is_checked.then(|| unary(ITERABLE));
             check
                 .into_iter()

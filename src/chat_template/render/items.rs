@@ -37,6 +37,14 @@ pub(super) fn collected(value: &Value) -> Result<Vec<Value>, Error> {
     Ok(collected)
 }
 
+/// The same where Python does not even look for items in what is none, false, or zero.
+pub(super) fn collected_if_true(value: &Value) -> Result<Vec<Value>, Error> {
+    match value.is_true() {
+        true => collected(value),
+        false => Ok(Vec::new()),
+    }
+}
+
 /// Counts all that a value holds.
 pub(super) fn count_all(value: &Value) -> Result<(), Error> {
     count_at(value, 0)

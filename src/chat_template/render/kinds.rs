@@ -28,6 +28,15 @@ pub(super) fn type_name(value: &Value) -> &'static str {
     }
 }
 
+/// A number as a fraction, where a truth value counts as one.
+pub(super) fn float(value: &Value) -> Option<f64> {
+    match value.kind() {
+        ValueKind::Bool => Some(f64::from(u8::from(value.is_true()))),
+        ValueKind::Number => f64::try_from(value.clone()).ok(),
+        _ => None,
+    }
+}
+
 /// Refuses what can't be a key: lists and mappings, also within tuples.
 ///
 /// To find a key, minijinja goes through all that it holds, which may be the same tuple over and over.

@@ -8,8 +8,9 @@
 //! - [`ordering`], [`slices`], [`percent`] and [`operators`] calculate with them;
 //! - [`strings`], [`dicts`], [`lists`] and [`namespaces`] have their [`methods`];
 //! - [`filters`] and [`globals`] have the filters, tests and functions;
-//! - [`generation`] has the one tag of its own, and [`instructions`] replaces those of minijinja's
-//!   instructions that mean more in Python;
+//! - [`literals`] reads strings that are written down, and [`tokens`] cuts a template into tokens;
+//! - [`generation`] has the one tag of its own, [`spelling`] spells for minijinja what its parser does not read, and
+//!   [`instructions`] replaces those of its instructions that mean more in Python;
 //! - [`program`] says what stands in a template, and [`steps`] what it does while it renders.
 
 mod arguments;
@@ -30,6 +31,7 @@ mod instructions;
 mod items;
 mod kinds;
 mod lists;
+pub(crate) mod literals;
 mod made;
 mod methods;
 mod namespaces;
@@ -39,9 +41,11 @@ mod percent;
 mod printing;
 pub(crate) mod program;
 mod slices;
+mod spelling;
 pub(crate) mod steps;
 mod strings;
 mod time;
+pub(crate) mod tokens;
 mod values;
 
 use std::ops::Range;
@@ -58,6 +62,7 @@ pub use error::RenderError;
 pub use input::RenderInput;
 pub(crate) use input::{OTHER_REASONING_KEYS, REASONING_KEYS};
 use program::Program;
+use spelling::Respelled;
 use steps::{NotedSpans, Steps};
 
 /// Whether there is no system: WebAssembly without one has no clock, and no threads.
@@ -84,11 +89,9 @@ pub struct Rendering {
 /// It stands apart from the [`Renderer`] because that borrows from it.
 #[derive(Debug, Clone)]
 pub struct PreparedTemplate {
-    text: String,
-    /// The text before `{% generation %}` was rewritten, if it was.
-    original: Option<String>,
-    /// Where in the text, and where in the original, the pieces begin that are alike.
-    seams: Vec<(usize, usize)>,
+    original: String,
+    /// The same as minijinja reads it, if that is another text; or why it can't be read.
+    respelled: Result<Option<Respelled>, RenderError>,
     variables: OnceLock<Vec<(String, bool)>>,
     budget: Budget,
 }
@@ -96,27 +99,18 @@ pub struct PreparedTemplate {
 impl PreparedTemplate {
     pub(super) fn new(jinja: &str, budget: Budget) -> PreparedTemplate {
         // Jinja has one kind of line end.
-        let jinja = jinja.replace("\r\n", "\n").replace('\r', "\n");
+        let original = jinja.replace("\r\n", "\n").replace('\r', "\n");
         // What is too long is refused when it is compiled.
-        let rewritten = match jinja.len() <= chains::MAX_TEMPLATE {
-            true => generation::rewrite(&jinja, &syntax()),
-            false => None,
+        let respelled = match original.len() <= chains::MAX_TEMPLATE {
+            true => spelling::respelled(&original),
+            false => Ok(None),
         };
-        match rewritten {
-            Some(rewritten) => PreparedTemplate {
-                text: rewritten.text,
-                original: Some(jinja),
-                seams: rewritten.seams,
-                variables: OnceLock::new(),
-                budget,
-            },
-            None => PreparedTemplate {
-                text: jinja,
-                original: None,
-                seams: Vec::new(),
-                variables: OnceLock::new(),
-                budget,
-            },
+        let respelled = respelled.map_err(|error| RenderError::of_token(error, &original));
+        PreparedTemplate {
+            original,
+            respelled,
+            variables: OnceLock::new(),
+            budget,
         }
     }
 
@@ -125,19 +119,25 @@ impl PreparedTemplate {
         &self.budget
     }
 
+    fn respelled(&self) -> Option<&Respelled> {
+        self.respelled.as_ref().ok()?.as_ref()
+    }
+
     /// The text that is compiled, by which places go.
     pub(crate) fn text(&self) -> &str {
-        &self.text
+        self.respelled()
+            .map_or(&self.original, |respelled| &respelled.text)
     }
 
     fn error(&self, error: &minijinja::Error) -> RenderError {
-        RenderError::new(error, &self.text, self.original.as_deref())
+        RenderError::new(error, &self.original, |place| self.original_place(place))
     }
 
     /// Whether the template has `{% generation %}`, and so says what of a conversation a model
     /// would write.
     pub fn marks_generation(&self) -> bool {
-        self.original.is_some()
+        self.respelled()
+            .is_some_and(|respelled| respelled.marks_generation)
     }
 
     /// The names that the template may read from outside, in no particular order, each with
@@ -151,10 +151,10 @@ impl PreparedTemplate {
         if self.compiled().is_err() {
             return Vec::new();
         }
-        let found = chains::guarded(&self.text, &config(), || {
+        let found = chains::guarded(self.text(), &config(), || {
             let mut environment = Environment::empty();
             environment.set_syntax(syntax());
-            let template = environment.template_from_str(&self.text)?;
+            let template = environment.template_from_str(self.text())?;
             let compiled = minijinja::machinery::get_compiled_template(&template);
             let set = instructions::names_set(&compiled.instructions);
             let mut names = template.undeclared_variables(false);
@@ -172,14 +172,22 @@ impl PreparedTemplate {
     /// What stands in the template, statement by statement.
     pub(crate) fn program(&self) -> Result<Program, RenderError> {
         // What is too long is refused before it is parsed.
-        self.compiled().map_err(|error| self.error(&error))?;
-        chains::parsed(NAME, &self.text, &config(), Program::of).map_err(|error| self.error(&error))
+        self.compiled()?;
+        chains::parsed(NAME, self.text(), &config(), Program::of)
+            .map_err(|error| self.error(&error))
     }
 
     /// Where a place stands in the template as it was given, if its lines end in line feeds.
     pub(crate) fn original_place(&self, place: usize) -> usize {
-        let before = self.seams.iter().rev().find(|(text, _)| *text <= place);
-        before.map_or(place, |(text, original)| original + (place - text))
+        let seams = self.respelled().map_or(&[][..], |all| &all.seams);
+        let next = seams.partition_point(|(text, _)| *text <= place);
+        let (text, original) = match next.checked_sub(1) {
+            Some(before) => seams[before],
+            None => (0, 0),
+        };
+        // What is spelled otherwise may be longer than it was.
+        let end = seams.get(next).map_or(self.original.len(), |next| next.1);
+        (original + (place - text)).min(end)
     }
 
     /// The same as [`renderer`](Self::renderer), for renderings with all steps.
@@ -189,8 +197,11 @@ impl PreparedTemplate {
         Ok(Tracer { renderer, places })
     }
 
-    fn compiled(&self) -> Result<CompiledTemplate<'_>, minijinja::Error> {
-        chains::compiled(NAME, &self.text, &config())
+    fn compiled(&self) -> Result<CompiledTemplate<'_>, RenderError> {
+        if let Err(error) = &self.respelled {
+            return Err(error.clone());
+        }
+        chains::compiled(NAME, self.text(), &config()).map_err(|error| self.error(&error))
     }
 
     /// Compiles the template.
@@ -224,7 +235,7 @@ pub struct Renderer<'t> {
 impl std::fmt::Debug for Renderer<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Renderer")
-            .field("template", &self.prepared.text)
+            .field("template", &self.prepared.original)
             .finish_non_exhaustive()
     }
 }
@@ -278,13 +289,12 @@ impl<'t> Renderer<'t> {
     ) -> Result<Renderer<'t>, RenderError> {
         prepared
             .budget
-            .spend(prepared.text.len() as u64 / BYTES_COMPILED_IN_A_STEP);
-        let compiled = prepared.compiled();
-        let mut compiled = compiled.map_err(|error| prepared.error(&error))?;
+            .spend(prepared.text().len() as u64 / BYTES_COMPILED_IN_A_STEP);
+        let mut compiled = prepared.compiled()?;
         instructions::replace(&mut compiled, places.as_deref_mut());
         let mut environment = ENVIRONMENT.clone();
         if let Some(places) = places {
-            steps::add_to(&mut environment, &prepared.text, places);
+            steps::add_to(&mut environment, prepared.text(), places);
         }
         Ok(Renderer {
             environment,

@@ -3,7 +3,7 @@
 use minijinja::value::ValueKind;
 use minijinja::{Error, ErrorKind, Value};
 
-use super::kinds::{check_key, is_a, type_name};
+use super::kinds::{check_key, float, is_a, type_name};
 use super::{budget, escape, items, made, ordering, percent, printing};
 
 fn unsupported(operator: &str, left: &Value, right: &Value) -> Error {
@@ -65,7 +65,11 @@ pub(super) fn concat(left: &Value, right: &Value) -> Result<Value, Error> {
 pub(super) fn multiply(left: &Value, right: &Value) -> Result<Value, Error> {
     let repeated = [(left, right), (right, left)];
     for (what, count) in repeated {
-        let Some(count) = count.as_i64().filter(|_| count.is_integer()) else {
+        let count = match count.kind() {
+            ValueKind::Bool => Some(i64::from(count.is_true())),
+            _ => count.as_i64().filter(|_| count.is_integer()),
+        };
+        let Some(count) = count else {
             continue;
         };
         let count = count.max(0) as usize;
@@ -200,7 +204,7 @@ pub(super) fn negate(value: &Value) -> Result<Value, Error> {
         Some(Operands::Floats(_, n)) => Ok(Value::from(-n)),
         None => Err(Error::new(
             ErrorKind::InvalidOperation,
-            format!("{} can't be negated", type_name(value)),
+            format!("{} has no sign: it is no number", type_name(value)),
         )),
     }
 }
@@ -258,7 +262,6 @@ fn numbers(left: &Value, right: &Value) -> Option<Operands> {
     if let (Some(a), Some(b)) = (int(left), int(right)) {
         return Some(Operands::Ints(a, b));
     }
-    let float = |value: &Value| f64::try_from(value.clone()).ok();
     Some(Operands::Floats(float(left)?, float(right)?))
 }
 

@@ -6,7 +6,7 @@ use minijinja::value::ValueKind;
 use minijinja::{Error, ErrorKind, Value};
 
 use super::budget;
-use super::kinds::{check_key, type_name};
+use super::kinds::{check_key, float, type_name};
 
 /// How deeply lists are compared that contain others.
 const MAX_DEPTH: usize = 100;
@@ -100,7 +100,7 @@ fn compare_numbers(left: &Value, right: &Value) -> Ordering {
     if let (Some(a), Some(b)) = (int(left), int(right)) {
         return a.cmp(&b);
     }
-    let float = |value: &Value| f64::try_from(value.clone()).unwrap_or(f64::NAN);
+    let float = |value: &Value| float(value).unwrap_or(f64::NAN);
     let (a, b) = (float(left), float(right));
     a.partial_cmp(&b).unwrap_or_else(|| a.total_cmp(&b))
 }

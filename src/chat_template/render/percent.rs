@@ -68,8 +68,11 @@ impl<'v> Operands<'v> {
     }
 
     fn check_used(&self) -> Result<(), Error> {
-        // Whatever could be asked for a name may go unused: mappings, and also lists.
-        let has_items = matches!(self.values.kind(), ValueKind::Map | ValueKind::Seq);
+        // Whatever could be asked for a name may go unused: mappings, and also lists and what is undefined.
+        let has_items = matches!(
+            self.values.kind(),
+            ValueKind::Map | ValueKind::Seq | ValueKind::Undefined
+        );
         let unused = self.used < self.positional.len() && (!has_items || self.values.is_tuple());
         match unused {
             true => Err(invalid("not all values were used by the format")),

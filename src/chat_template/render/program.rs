@@ -4,6 +4,7 @@
 use std::cmp::Reverse;
 use std::ops::Range;
 
+use super::spelling::original_name;
 use minijinja::machinery::Span;
 use minijinja::machinery::ast::{
     BinOpKind, Call, CallArg, CallType, CompareOpKind, Expr, Macro, Stmt, UnaryOpKind,
@@ -398,7 +399,10 @@ impl ProgramReader {
     /// Notes names that are set.
     fn own(&mut self, target: &Expr<'_>) {
         match target {
-            Expr::Var(variable) => self.program.own_names.push(variable.id.to_owned()),
+            Expr::Var(variable) => {
+                let name = original_name(variable.id);
+                self.program.own_names.push(name.to_owned());
+            }
             Expr::GetAttr(attribute) => self.program.own_names.push(attribute.name.to_owned()),
             Expr::List(list) => list.items.iter().for_each(|item| self.own(item)),
             Expr::Tuple(tuple) => tuple.items.iter().for_each(|item| self.own(item)),
@@ -617,7 +621,7 @@ impl ProgramReader {
 /// The name that is set, or of which an attribute is.
 fn target(expression: &Expr<'_>) -> String {
     match expression {
-        Expr::Var(variable) => variable.id.to_owned(),
+        Expr::Var(variable) => original_name(variable.id).to_owned(),
         Expr::GetAttr(attribute) => format!("{}.{}", target(&attribute.expr), attribute.name),
         _ => String::new(),
     }

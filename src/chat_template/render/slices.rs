@@ -4,7 +4,6 @@ use minijinja::value::{Tuple, ValueKind};
 use minijinja::{Error, Value};
 
 use super::error::invalid;
-use super::generators::Generator;
 use super::kinds::type_name;
 use super::{budget, escape, items};
 
@@ -24,7 +23,8 @@ pub(super) fn slice(
         return Ok(escape::as_safe_as(value, Value::from(part)));
     }
     if value.kind() != ValueKind::Seq {
-        return no_part(value);
+        let what = type_name(value);
+        return Err(invalid(format!("{what} can't be sliced")));
     }
     let items = items::collected(value)?;
     let part = places(bounds, items.len())?;
@@ -33,15 +33,6 @@ pub(super) fn slice(
         true => Value::from(Tuple::from(part)),
         false => Value::from(part),
     })
-}
-
-/// What has no parts: numbers and mappings give undefined, as they do for items they don't have.
-fn no_part(value: &Value) -> Result<Value, Error> {
-    if value.is_undefined() || Generator::is(value) {
-        let what = type_name(value);
-        return Err(invalid(format!("{what} can't be sliced")));
-    }
-    Ok(Value::UNDEFINED)
 }
 
 fn bound(value: &Value) -> Result<Option<i64>, Error> {

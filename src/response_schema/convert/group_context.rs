@@ -16,7 +16,12 @@ pub(super) struct GroupContext {
 
 /// Takes a pattern of the module `re` apart. It has been compiled before.
 pub(super) fn syntax(pattern: &str) -> Option<Syntax> {
-    parse_as(Dialect::Re, pattern).ok()
+    let syntax = parse_as(Dialect::Re, pattern).ok()?;
+    // A reference means nothing apart from its group.
+    let refers = syntax
+        .node
+        .any(&|node| matches!(node, Node::Reference { .. }));
+    (!refers).then_some(syntax)
 }
 
 /// What stands around a group: up to what another group is in, and up to the bounds of the optional part
@@ -73,7 +78,11 @@ pub(super) fn around(
             }
             Some(found)
         }
-        Node::Empty | Node::Class(_) | Node::Look(_) | Node::Around { .. } => None,
+        Node::Empty
+        | Node::Class(_)
+        | Node::Look(_)
+        | Node::Reference { .. }
+        | Node::Around { .. } => None,
     }
 }
 
@@ -98,7 +107,7 @@ pub(super) fn holds(node: &Node, is_group: &dyn Fn(usize) -> bool) -> bool {
         Node::Repeat { node, .. } | Node::Atomic(node) | Node::Around { node, .. } => {
             holds(node, is_group)
         }
-        Node::Empty | Node::Class(_) | Node::Look(_) => false,
+        Node::Empty | Node::Class(_) | Node::Look(_) | Node::Reference { .. } => false,
     }
 }
 
@@ -113,7 +122,7 @@ pub(super) fn inside(node: &Node, group: usize) -> Option<&Node> {
         Node::Concat(nodes) | Node::Alternation(nodes) => {
             nodes.iter().find_map(|node| inside(node, group))
         }
-        Node::Empty | Node::Class(_) | Node::Look(_) => None,
+        Node::Empty | Node::Class(_) | Node::Look(_) | Node::Reference { .. } => None,
     }
 }
 

@@ -25,6 +25,7 @@ pub(super) fn sample(
 ) -> Option<String> {
     match node {
         Node::Empty | Node::Look(_) | Node::Around { .. } => Some(String::new()),
+        Node::Reference { index } => fill(*index),
         Node::Class(class) => {
             let holds = |c: &char| class.iter().any(|r| r.start() <= *c && *c <= r.end());
             let familiar = ['a', '1', '\n', ' ', '-', '<'].into_iter().find(holds);

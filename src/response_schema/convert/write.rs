@@ -65,6 +65,11 @@ fn write(out: &mut String, node: &Node, name: &dyn Fn(usize) -> Option<String>) 
             write(out, node, name);
             out.push(')');
         }
+        Node::Reference { index } => {
+            if let Some(name) = name(*index) {
+                out.push_str(&format!("(?P={name})"));
+            }
+        }
         Node::Atomic(node) => {
             out.push_str("(?>");
             write(out, node, name);

@@ -185,6 +185,8 @@ impl Pass<'_> {
         }
         let bounds = self.run.searches.groups(&hit.watch, pattern);
         let named = pattern.groups().iter().enumerate();
+        // Those without a name are only there for references to them.
+        let named = named.filter(|(_, name)| !name.is_empty());
         let captures = named.filter_map(|(index, name)| {
             let range = pattern::group(bounds, index)?;
             Some(Capture {

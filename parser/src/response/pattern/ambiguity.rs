@@ -11,7 +11,7 @@
 //!
 //! Pairs of steps are gone through together, over the same characters: a pair of equal steps that
 //! comes back to itself by way of a pair of different ones gives such a pattern away ([`ways`]; the
-//! [`graph`] of the pairs is searched for it). What stands around an atomic group or lookaround is
+//! [`graph`] of the pairs is searched for it). What stands around an atomic group, lookaround or a reference to a group is
 //! looked at on its own, because the program does not show what these let pass; so a pattern may be
 //! worse than is reported here, but never better.
 

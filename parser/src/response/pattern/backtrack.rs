@@ -4,12 +4,18 @@
 //! twice at the same position of the text, so that nested repeats can't explode. What a look
 //! ahead or an atomic group has matched is forgotten again, and may be tried anew from elsewhere;
 //! the meter bounds that.
+//!
+//! Where the pattern refers to what a group has matched, what comes of a step depends on that, too. So all that
+//! was noted is forgotten whenever such a group comes to stand for another text, and the meter bounds this as well.
 
 use super::automaton::UNSET;
 use super::prefilter::Prefilter;
 use super::program::{After, Inst, MAX_TURNS, Pc, Program, Turns};
 use super::window::BEYOND;
 use super::{Meter, TooCostly, Verdict, Window};
+
+/// So many bytes can be compared while a step is taken.
+const BYTES_A_STEP: usize = 32;
 
 /// How many ways there are for an instruction to be tried at a position.
 const LEVELS: usize = MAX_TURNS as usize + 1;
@@ -88,6 +94,8 @@ struct Failures {
     words: usize,
     after: Notes,
     before: Notes,
+    /// What it has taken to make room since somebody asked, in steps.
+    work: u64,
 }
 
 /// Words of bits, of which those that were never asked for take no room: most of a text is passed over without
@@ -101,6 +109,8 @@ struct Notes {
 
 /// The words of a page.
 const PAGE: usize = 256;
+/// So many pages can be put down as not there while a step is taken.
+const PAGES_A_STEP: usize = 8;
 
 impl Notes {
     fn clear(&mut self) {
@@ -108,9 +118,10 @@ impl Notes {
         self.room.clear();
     }
 
-    fn word(&mut self, index: usize) -> &mut u64 {
+    fn word(&mut self, index: usize, work: &mut u64) -> &mut u64 {
         let page = index / PAGE;
         if self.pages.len() <= page {
+            *work += ((page - self.pages.len()) / PAGES_A_STEP) as u64;
             self.pages.resize(page + 1, None);
         }
         let start = *self.pages[page].get_or_insert_with(|| {
@@ -143,7 +154,7 @@ impl Failures {
         } else {
             (&mut self.before, self.origin - position)
         };
-        let word = side.word(distance * self.words + number / 64);
+        let word = side.word(distance * self.words + number / 64, &mut self.work);
         (word, 1 << (number % 64))
     }
 
@@ -249,6 +260,9 @@ impl Backtracker {
                 let next = prefilter.find(text, start - window.base, text.len());
                 start = window.base + next;
             }
+            if program.has_references() {
+                self.failed.clear(start, program.insts.len());
+            }
             match self.run_at(program, window, start, mode)? {
                 Trial::Matched { end } => return Ok(Verdict::Found { start, end }),
                 Trial::Starved => return Ok(Verdict::Partial { start }),
@@ -317,7 +331,7 @@ impl Backtracker {
             } = match frame {
                 Frame::Try(step) => step,
                 Frame::Restore(slot, position) => {
-                    self.slots[slot] = position;
+                    self.set(program, slot, position);
                     continue;
                 }
             };
@@ -360,9 +374,15 @@ impl Backtracker {
                     }
                     Inst::Save { slot, next } => {
                         self.frames.push(Frame::Restore(slot, self.slots[slot]));
-                        self.slots[slot] = at;
+                        self.set(program, slot, at);
                         pc = next;
                     }
+                    Inst::Reference { index, next } => match self.take_again(window, index, at)? {
+                        Some(Ok(0)) => pc = next,
+                        Some(Ok(length)) => (pc, at, turns) = (next, at + length, 0),
+                        Some(Err(())) if mode == Mode::Partial => return Ok(Trial::Starved),
+                        Some(Err(())) | None => break,
+                    },
                     Inst::Look { look, next } => {
                         let before = program.before(window.char_before(at));
                         if !program.sees(look, before, after(program, window, at)) {
@@ -384,7 +404,7 @@ impl Backtracker {
                         let holds = matches!(trial, Trial::Matched { .. });
                         match holds && !negate {
                             true => self.restore_on_failure(kept),
-                            false => self.restore(kept),
+                            false => self.restore(program, kept),
                         }
                         if holds == negate {
                             break;
@@ -403,7 +423,7 @@ impl Backtracker {
                                 (pc, at) = (next, end);
                             }
                             Trial::Failed => {
-                                self.restore(kept);
+                                self.restore(program, kept);
                                 break;
                             }
                             Trial::Starved => return Ok(Trial::Starved),
@@ -417,7 +437,11 @@ impl Backtracker {
     }
 
     fn spend(&mut self) -> Result<(), TooCostly> {
-        self.steps += 1;
+        self.spend_more(1)
+    }
+
+    fn spend_more(&mut self, steps: u64) -> Result<(), TooCostly> {
+        self.steps += steps + std::mem::take(&mut self.failed.work);
         if self.steps > self.most_steps {
             return Err(TooCostly);
         }
@@ -432,9 +456,45 @@ impl Backtracker {
     }
 
     /// Takes the slots back that were kept.
-    fn restore(&mut self, kept: usize) {
-        self.slots.copy_from_slice(&self.kept[kept..]);
+    fn restore(&mut self, program: &Program, kept: usize) {
+        for slot in 0..self.slots.len() {
+            self.set(program, slot, self.kept[kept + slot]);
+        }
         self.kept.truncate(kept);
+    }
+
+    /// Sets a slot. What has failed with another text in it may not fail now.
+    fn set(&mut self, program: &Program, slot: usize, position: usize) {
+        let old = std::mem::replace(&mut self.slots[slot], position);
+        if old != position && program.is_referred_to(slot) {
+            let origin = if position == UNSET { old } else { position };
+            self.failed.clear(origin, program.insts.len());
+        }
+    }
+
+    /// Takes the text again that a group has matched: its length, an error where the text ends before, or nothing where another
+    /// text stands.
+    fn take_again(
+        &mut self,
+        window: &Window<'_>,
+        index: usize,
+        at: usize,
+    ) -> Result<Option<Result<usize, ()>>, TooCostly> {
+        let Some(group) = super::group(&self.slots[1..], index) else {
+            return Ok(None);
+        };
+        let of = |range: std::ops::Range<usize>| {
+            window
+                .text
+                .get(range.start - window.base..range.end - window.base)
+        };
+        let (wanted, rest) = (of(group), of(at..window.end()));
+        let (wanted, rest) = (wanted.unwrap_or_default(), rest.unwrap_or_default());
+        self.spend_more((wanted.len() / BYTES_A_STEP) as u64)?;
+        Ok(match rest.starts_with(wanted) {
+            true => Some(Ok(wanted.len())),
+            false => wanted.starts_with(rest).then_some(Err(())),
+        })
     }
 
     /// Sees to it that slots set by a part of the pattern are taken back when what follows it fails.

@@ -73,6 +73,7 @@ impl<'p> BeforeParts<'p> {
                     }
                     Inst::Save { next, .. }
                     | Inst::Look { next, .. }
+                    | Inst::Reference { next, .. }
                     | Inst::Around { next, .. }
                     | Inst::Atomic { next, .. } => lead(next, begun),
                     Inst::Match | Inst::Fail => {}
@@ -120,6 +121,7 @@ impl Opening {
                 Inst::Again { split, next } => stack.extend([split, next]),
                 Inst::Save { next, .. }
                 | Inst::Look { next, .. }
+                | Inst::Reference { next, .. }
                 | Inst::Around { next, .. }
                 | Inst::Behind { next, .. }
                 | Inst::Atomic { next, .. } => stack.push(next),

@@ -70,24 +70,33 @@ fn longer(a: &str, b: &str) -> String {
 /// Texts that a pattern may match, the plainest first; none if it is not valid.
 pub fn drafts(pattern: &str) -> Vec<Draft> {
     match syntax::parse(pattern) {
-        Ok(syntax) => of_node(&syntax.node),
+        Ok(syntax) => of_node(&syntax.node, &mut vec![None; syntax.groups.len()]),
         Err(_) => Vec::new(),
     }
 }
 
-fn of_node(node: &Node) -> Vec<Draft> {
+/// What references stand for: the first text of each group that has been gone through.
+type Groups = Vec<Option<Draft>>;
+
+fn of_node(node: &Node, groups: &mut Groups) -> Vec<Draft> {
     match node {
         Node::Empty | Node::Look(_) | Node::Around { negate: true, .. } => vec![Draft::default()],
         Node::Class(class) => {
             let character = member(class).map(|c| Draft::of(c.encode_utf8(&mut [0; 4])));
             character.into_iter().collect()
         }
-        Node::Concat(nodes) => one_after_the_other(nodes),
-        Node::Alternation(nodes) => each_once(nodes),
-        Node::Repeat { node, min, max, .. } => repeated(node, *min, *max),
-        Node::Group { node, .. } | Node::Atomic(node) => of_node(node),
+        Node::Concat(nodes) => one_after_the_other(nodes, groups),
+        Node::Alternation(nodes) => each_once(nodes, groups),
+        Node::Repeat { node, min, max, .. } => repeated(node, *min, *max, groups),
+        Node::Group { index, node } => {
+            let drafts = of_node(node, groups);
+            groups[*index] = drafts.first().map(|draft| Draft::of(&draft.text));
+            drafts
+        }
+        Node::Reference { index } => groups[*index].clone().into_iter().collect(),
+        Node::Atomic(node) => of_node(node, groups),
         Node::Around { behind, node, .. } => {
-            let seen = of_node(node).into_iter();
+            let seen = of_node(node, groups).into_iter();
             seen.map(|seen| beside(&seen, *behind)).collect()
         }
     }
@@ -109,10 +118,10 @@ fn beside(seen: &Draft, behind: bool) -> Draft {
 }
 
 /// The first text of each part, and then each other text of a part among the first of the others.
-fn one_after_the_other(nodes: &[Node]) -> Vec<Draft> {
+fn one_after_the_other(nodes: &[Node], groups: &mut Groups) -> Vec<Draft> {
     let mut parts = Vec::new();
     for node in nodes {
-        let drafts = of_node(node);
+        let drafts = of_node(node, groups);
         if drafts.is_empty() {
             return drafts;
         }
@@ -135,15 +144,16 @@ fn one_after_the_other(nodes: &[Node]) -> Vec<Draft> {
 }
 
 /// The first text of each alternative, and then the other ones.
-fn each_once(nodes: &[Node]) -> Vec<Draft> {
-    let all: Vec<Vec<Draft>> = nodes.iter().map(of_node).collect();
+fn each_once(nodes: &[Node], groups: &mut Groups) -> Vec<Draft> {
+    let all = nodes.iter().map(|node| of_node(node, groups));
+    let all: Vec<Vec<Draft>> = all.collect();
     let first = all.iter().filter_map(|drafts| drafts.first());
     let others = all.iter().flat_map(|drafts| drafts.iter().skip(1));
     distinct(first.chain(others).cloned())
 }
 
-fn repeated(node: &Node, min: u32, max: Option<u32>) -> Vec<Draft> {
-    let drafts = of_node(node);
+fn repeated(node: &Node, min: u32, max: Option<u32>, groups: &mut Groups) -> Vec<Draft> {
+    let drafts = of_node(node, groups);
     let Some(first) = drafts.first() else {
         return match min {
             0 => vec![Draft::default()],
@@ -219,6 +229,7 @@ mod tests {
             ("(?:a|b)*", &["", "a", "b"]),
             ("(?:a|b){0}", &[""]),
             (r"<f=(?P<name>\w+)>", &["<f=a>", "<f=aa>"]),
+            (r"<(?P<k>\w)(?P<v>-?)</(?P=k)>", &["<a</a>", "<a-</a>"]),
             ("[^a-z]", &["1"]),
             ("(?i:end)", &["end"]),
             ("[]>]", &[">"]),

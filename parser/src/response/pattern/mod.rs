@@ -42,8 +42,8 @@
 //! # The backtracker
 //!
 //! `backtrack` is for what the automaton can't run: other looks ahead (those within a
-//! match, and those that must not hold and look for more than that), groups in a look behind, atomic groups, and possessive
-//! quantifiers. It remembers which steps have failed at which places and does not try them
+//! match, and those that must not hold and look for more than that), groups in a look behind, atomic groups, possessive
+//! quantifiers, and references to what a group has matched. It remembers which steps have failed at which places and does not try them
 //! again, which defuses nested repeats; its notes take room where something was tried, and none for text that was
 //! passed over. A partial match is found by a second search that stops
 //! where the text ends and another character is wanted.

@@ -285,7 +285,8 @@ impl<'p> First<'p> {
                 Inst::Set { set, next } => self.take(&mut stack, set, next),
                 Inst::Match => can_be_empty = true,
                 Inst::Split { first, second } => stack.extend([first, second]),
-                Inst::Save { next, .. } => stack.push(next),
+                // What is referred to before anything has been taken is nothing.
+                Inst::Save { next, .. } | Inst::Reference { next, .. } => stack.push(next),
                 Inst::Again { split, next } => stack.extend([split, next]),
                 Inst::Look { look, next } => self.follow_look(&mut stack, look, next),
                 Inst::Around {

@@ -41,6 +41,8 @@ pub enum Inst {
     Again { split: Pc, next: Pc },
     /// Remember the position.
     Save { slot: usize, next: Pc },
+    /// Take the text that a group has matched.
+    Reference { index: usize, next: Pc },
     /// Go on only if the position is as described.
     Look { look: Look, next: Pc },
     /// Go on only if the program at `start` matches from here (or, looking behind, up to here).
@@ -114,6 +116,8 @@ pub struct Program {
     pub end_slot: Option<usize>,
     /// Whether groups stand in what such a match looks for.
     pub captures_ahead: bool,
+    /// The groups whose texts are referred to, as bits.
+    referred: u32,
     /// The sets that looks ask about, where the program has such looks.
     word_set: Option<usize>,
     newline_set: Option<usize>,
@@ -213,9 +217,20 @@ impl Program {
             slots: slots + usize::from(compiler.looks_ahead),
             end_slot: compiler.looks_ahead.then_some(slots),
             captures_ahead: compiler.captures_ahead,
+            referred: compiler.referred,
             word_set,
             newline_set,
         })
+    }
+
+    /// Whether any text of a group is referred to.
+    pub fn has_references(&self) -> bool {
+        self.referred != 0
+    }
+
+    /// Whether a slot bounds a group whose text is referred to.
+    pub fn is_referred_to(&self, slot: usize) -> bool {
+        slot > 0 && self.referred >> ((slot - 1) / 2).min(MAX_GROUPS) & 1 == 1
     }
 
     /// Whether a class consists of word characters (false for all where no look asks).
@@ -317,6 +332,7 @@ struct Compiler {
     end_slot: usize,
     looks_ahead: bool,
     captures_ahead: bool,
+    referred: u32,
     needs_backtracking: bool,
 }
 
@@ -334,6 +350,7 @@ impl Compiler {
             end_slot,
             looks_ahead: false,
             captures_ahead: false,
+            referred: 0,
             needs_backtracking: false,
         }
     }
@@ -365,6 +382,14 @@ impl Compiler {
             Node::Look(look) => {
                 self.note_look(*look);
                 self.push(Inst::Look { look: *look, next })
+            }
+            Node::Reference { index } => {
+                self.needs_backtracking = true;
+                self.referred |= 1 << index;
+                self.push(Inst::Reference {
+                    index: *index,
+                    next,
+                })
             }
             Node::Concat(nodes) => self.emit_concat(nodes, next, way),
             Node::Alternation(nodes) => self.emit_alternation(nodes, next, way),

@@ -23,7 +23,7 @@ impl Pattern {
 /// could fail.
 fn passes_freely(program: &Program, start: Pc) -> bool {
     reaches_end(program, start, |inst| match *inst {
-        Inst::Set { .. } | Inst::Look { .. } | Inst::Fail => None,
+        Inst::Set { .. } | Inst::Look { .. } | Inst::Reference { .. } | Inst::Fail => None,
         Inst::Behind { part, negate, next } => {
             let part = program.parts[part];
             (!negate && passes_freely(program, part.start)).then_some(next)
@@ -44,7 +44,7 @@ fn can_match(program: &Program, start: Pc) -> bool {
             let is_empty = !classes.any(|class| program.alphabet.holds(set, class as Class));
             (!is_empty).then_some(next)
         }
-        Inst::Look { next, .. } => Some(next),
+        Inst::Look { next, .. } | Inst::Reference { next, .. } => Some(next),
         Inst::Fail => None,
         Inst::Behind { part, negate, next } => {
             let part = program.parts[part];

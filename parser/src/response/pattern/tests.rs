@@ -17,7 +17,9 @@ fn compiled(pattern: &str) -> Pattern {
 fn written(pattern: &Pattern, start: usize, end: usize, bounds: &[usize]) -> String {
     let mut written = format!("{start}..{end}");
     for (index, name) in pattern.groups().iter().enumerate() {
-        if let Some(range) = group(bounds, index) {
+        if let Some(range) = group(bounds, index)
+            && !name.is_empty()
+        {
             written.push_str(&format!(" {name}={}..{}", range.start, range.end));
         }
     }
@@ -68,6 +70,67 @@ fn finds_what_the_reference_finds() {
 }
 
 const WHOLE: &[(&str, &str, &str)] = &[
+    (
+        r#"(?P<x>a+)(?P=x)"#,
+        "aaaaaxaab",
+        "0..4 x=0..2, 6..8 x=6..7",
+    ),
+    (r#"(a|b)\1"#, "abba", "1..3"),
+    (
+        r#"(?P<k>\w+)=(?P=k)"#,
+        "a=a ab=ab a=b bab=ab",
+        "0..3 k=0..1, 4..9 k=4..6, 15..20 k=15..17",
+    ),
+    (
+        r#"<(?P<key>\w+)>(?P<value>.*?)</(?P=key)>"#,
+        "<a>1</b></a><b><a>2</a></b><c>3",
+        "0..12 key=1..2 value=3..8, 12..27 key=13..14 value=15..23",
+    ),
+    (
+        r#"<(\w+)>(?P<v>.*?)</\1>"#,
+        "<a>1</a><é>2</é>",
+        "0..8 v=3..4, 8..18 v=12..13",
+    ),
+    (r#"(a)(?P<y>b)\2\1"#, "abba abab", "0..4 y=1..2"),
+    (r#"(?:(?P<x>a)|b)(?P=x)"#, "aabab", "0..2 x=0..1"),
+    (
+        r#"(?P<x>a*)b(?P=x)c"#,
+        "aabaac abc bc",
+        "0..6 x=0..2, 8..10 x=8..8, 11..13 x=11..11",
+    ),
+    (r#"(?:(?P<x>a|b)(?P=x))+"#, "aabbab", "0..4 x=2..3"),
+    (r#"(?P<x>a*)*(?P=x)"#, "aaa", "0..3 x=3..3, 3..3 x=3..3"),
+    (r#"(?=(?P<x>a+))a(?P=x)"#, "aaab", ""),
+    (r#"(?>(?P<x>a+?))(?P=x)b"#, "aab", "0..3 x=0..1"),
+    (
+        r#"(?P<q>['\"]).*?(?P=q)"#,
+        "'a\"b' \"c'd\"",
+        "0..5 q=0..1, 6..11 q=6..7",
+    ),
+    (r#"(?P<x>ab)\g<x>\g<1>"#, "ababab", "0..6 x=0..2"),
+    (
+        r#"(?P<x>.)(?P<y>.)(?P=y)(?P=x)"#,
+        "abba cddc",
+        "0..4 x=0..1 y=1..2, 5..9 x=5..6 y=6..7",
+    ),
+    (
+        r#"(?P<n>a)|(?P<n>b)(?P=n)"#,
+        "abb",
+        "0..1 n=0..1, 1..3 n=1..2",
+    ),
+    (
+        r#"(?P<x>a)(?i:b)(?P=x)"#,
+        "aBa aba",
+        "0..3 x=0..1, 4..7 x=4..5",
+    ),
+    (r#"(?P<x>\w)(?!(?P=x))."#, "aab", "1..3 x=1..2"),
+    (
+        r#"(?:(?P<x>a|ab)(?P<y>c|bcd)(?P=y))"#,
+        "abcdbcd acc",
+        "0..7 x=0..1 y=1..4, 8..11 x=8..9 y=9..10",
+    ),
+    (r#"((a)b)\2\1"#, "abaab", "0..5"),
+    (r#"(?P<x>a+)b(?P=x)+$"#, "aabaaaa\n", "0..7 x=0..2"),
     ("abc", "xabcabc", "1..4, 4..7"),
     ("a", "bbb", ""),
     ("", "", "0..0"),
@@ -236,6 +299,12 @@ const GROWING: &[(&str, &[&str], &str)] = &[
         "-, 1.., 1.., -, 4..7, 4..7",
     ),
     ("abc", &["ab", "ab", "c"], "0.., 2.., 2..5"),
+    (
+        r"<(?P<k>\w+)>.*?</(?P=k)>",
+        &["x<ab>c", "</a", "c></", "ab", ">"],
+        "1.., 1.., 1.., 1.., 1..16",
+    ),
+    (r"(?P<k>\w)-(?P=k)", &["a-", "b", "-b"], "0.., 2.., 2..5"),
     ("aab", &["aa", "a", "b"], "0.., 1.., 1..4"),
     ("a+", &["a", "a", "b"], "0..1, 0..2, 0..2"),
     ("a+?", &["a", "a"], "0..1, 0..1"),
@@ -823,6 +892,10 @@ fn lookaround_that_would_explode_ends_in_too_many_steps() {
     let exploding = "(?:(?=(?:(?=a*)a)*)a)*b";
     let text = "a".repeat(300);
     assert_eq!(matches(exploding, &text), Err(TooCostly));
+    // What is noted as failed is forgotten with each text that the group may have.
+    let exploding = "(?P<x>a*)(?P<y>a*)(?P<z>a*)b(?P=x)(?P=y)(?P=z)";
+    assert_eq!(matches(exploding, &text.repeat(3)), Err(TooCostly));
+    let exploding = "(?:(?=(?:(?=a*)a)*)a)*b";
     let pattern = compiled(exploding);
     let window = Window::whole(&text);
     let mut search = pattern.search();
@@ -843,4 +916,14 @@ fn nested_repeats_beside_lookaround_do_not_explode() {
     ] {
         assert_eq!(matches(pattern, &text).as_deref(), Ok(""), "{pattern}");
     }
+}
+
+#[test]
+fn repeats_beside_references_are_tried_once_for_each_text_of_the_group() {
+    let text = "a".repeat(200);
+    assert_eq!(
+        matches("(?P<x>a)(?:(?:a*)*)*b(?P=x)", &text).as_deref(),
+        Ok("")
+    );
+    assert_eq!(matches("(?:(?P<x>a*)*)*b(?P=x)", &text), Err(TooCostly));
 }

@@ -137,16 +137,18 @@ fn pairs(value: &Value) -> Result<Vec<(Value, Value)>, Error> {
 }
 
 /// By what an item is sorted: itself, or the attributes that are named.
+/// What an item is sorted by: always a list, so that keys without an order may be equal.
 fn sort_key(item: &Value, path: Option<&Value>, case_sensitive: bool) -> Result<Value, Error> {
-    let Some(path) = path else {
-        return folded(item.clone(), case_sensitive);
+    let by = match (path, path.and_then(Value::as_str)) {
+        (None, _) => vec![item.clone()],
+        (Some(path), None) => vec![attribute(item, path)?],
+        (Some(_), Some(paths)) => {
+            let paths = paths.split(',');
+            let by = paths.map(|path| attribute(item, &Value::from(path)));
+            by.collect::<Result<Vec<Value>, Error>>()?
+        }
     };
-    let Some(paths) = path.as_str() else {
-        return folded(attribute(item, path)?, case_sensitive);
-    };
-    let keys = paths
-        .split(',')
-        .map(|path| folded(attribute(item, &Value::from(path))?, case_sensitive));
+    let keys = by.into_iter().map(|key| folded(key, case_sensitive));
     Ok(Value::from(keys.collect::<Result<Vec<Value>, Error>>()?))
 }
 

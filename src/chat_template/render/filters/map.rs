@@ -19,7 +19,7 @@ fn map(
     args: Rest<Value>,
     named: Kwargs,
 ) -> Result<Value, Error> {
-    let items = items::collected(value)?;
+    let items = items::collected_if_true(value)?;
     let Some((filter, rest)) = args.split_first() else {
         return attributes(items, &named);
     };

@@ -5,7 +5,8 @@ use std::borrow::Cow;
 use minijinja::value::Rest;
 use minijinja::{Environment, Error, State, Value, filters, tests};
 
-use crate::chat_template::render::{budget, escape, operators, ordering, printing};
+use crate::chat_template::render::kinds::check_key;
+use crate::chat_template::render::{budget, escape, items, operators, ordering, printing};
 
 pub(super) fn add_to(environment: &mut Environment<'_>) {
     environment.add_filter("upper", |value: &Value| {
@@ -22,15 +23,26 @@ pub(super) fn add_to(environment: &mut Environment<'_>) {
     });
     environment.add_filter("bool", Value::is_true);
     for (name, filter) in [
-        ("select", Value::from_function(filters::select)),
-        ("reject", Value::from_function(filters::reject)),
-        ("selectattr", Value::from_function(filters::selectattr)),
-        ("rejectattr", Value::from_function(filters::rejectattr)),
         ("split", Value::from_function(filters::split)),
         ("lines", Value::from_function(filters::lines)),
     ] {
         let counted = move |state: &mut State<'_, '_>, args: Rest<Value>| {
             args.iter().try_for_each(look_at)?;
+            filter.call(state, &args)
+        };
+        environment.add_filter(name, counted);
+    }
+    for (name, filter) in [
+        ("select", Value::from_function(filters::select)),
+        ("reject", Value::from_function(filters::reject)),
+        ("selectattr", Value::from_function(filters::selectattr)),
+        ("rejectattr", Value::from_function(filters::rejectattr)),
+    ] {
+        let counted = move |state: &mut State<'_, '_>, mut args: Rest<Value>| {
+            args.iter().try_for_each(look_at)?;
+            if let Some(items) = args.first_mut().filter(|items| !items.is_undefined()) {
+                *items = Value::from(items::collected_if_true(items)?);
+            }
             filter.call(state, &args)
         };
         environment.add_filter(name, counted);
@@ -53,8 +65,16 @@ fn add_tests_to(environment: &mut Environment<'_>) {
     environment.add_test("true", tests::is_true);
     environment.add_test("false", tests::is_false);
     environment.add_test("sameas", tests::is_sameas);
-    environment.add_test("filter", tests::is_filter);
-    environment.add_test("test", tests::is_test);
+    environment.add_test("filter", |state: &State<'_, '_>, name: &Value| {
+        check_key(name)?;
+        let name = name.as_str();
+        Ok::<bool, Error>(name.is_some_and(|name| tests::is_filter(state, name)))
+    });
+    environment.add_test("test", |state: &State<'_, '_>, name: &Value| {
+        check_key(name)?;
+        let name = name.as_str();
+        Ok::<bool, Error>(name.is_some_and(|name| tests::is_test(state, name)))
+    });
     environment.add_test("in", operators::contained);
     for name in ["eq", "equalto", "=="] {
         environment.add_test(name, ordering::equal);
@@ -71,10 +91,10 @@ fn add_tests_to(environment: &mut Environment<'_>) {
         Ok::<bool, Error>(printing::str(text)?.ends_with(&printing::str(end)?))
     });
     environment.add_test("lower", |value: &Value| {
-        look_at(value).map(|()| tests::is_lower(value))
+        printing::str(value).map(|text| tests::is_lower(&Value::from(text)))
     });
     environment.add_test("upper", |value: &Value| {
-        look_at(value).map(|()| tests::is_upper(value))
+        printing::str(value).map(|text| tests::is_upper(&Value::from(text)))
     });
 }
 

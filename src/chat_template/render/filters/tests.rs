@@ -5,7 +5,7 @@ use minijinja::{Environment, Error, Value};
 
 use crate::chat_template::render::error::invalid;
 use crate::chat_template::render::generators::Generator;
-use crate::chat_template::render::kinds::{is_a, type_name};
+use crate::chat_template::render::kinds::{float, is_a, type_name};
 use crate::chat_template::render::ordering;
 
 pub(super) fn add_to(environment: &mut Environment<'_>) {
@@ -88,7 +88,7 @@ fn remainder(value: &Value, divisor: i128) -> Result<i128, Error> {
 }
 
 fn is_divisible_by(value: &Value, divisor: &Value) -> Result<bool, Error> {
-    let (Ok(a), Ok(b)) = (f64::try_from(value.clone()), f64::try_from(divisor.clone())) else {
+    let (Some(a), Some(b)) = (float(value), float(divisor)) else {
         return Err(invalid("only numbers can be divided"));
     };
     if b == 0.0 {

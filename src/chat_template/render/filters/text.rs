@@ -137,15 +137,20 @@ fn truncate(value: &Value, args: Rest<Value>, named: Kwargs) -> Result<Value, Er
     let end = args.string(2, "end")?.unwrap_or_else(|| "...".to_owned());
     let leeway = args.integer(3, "leeway")?.unwrap_or(5);
     args.check(4)?;
-    let text = needs_text(value, "truncate")?;
-    budget::spend(text.len() + end.len())?;
     let end_length = end.chars().count() as i64;
     if leeway < 0 || length < end_length {
         return Err(invalid(
             "`truncate` leaves less than what it puts at the end",
         ));
     }
-    if text.chars().count() as i64 <= length.saturating_add(leeway) {
+    let most = length.saturating_add(leeway);
+    // What is short enough need be no text.
+    if value.as_str().is_none() && value.len().is_some_and(|length| length as i64 <= most) {
+        return Ok(value.clone());
+    }
+    let text = needs_text(value, "truncate")?;
+    budget::spend(text.len() + end.len())?;
+    if text.chars().count() as i64 <= most {
         return Ok(value.clone());
     }
     let kept: String = text.chars().take((length - end_length) as usize).collect();

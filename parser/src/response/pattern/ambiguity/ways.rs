@@ -94,6 +94,7 @@ impl<'p> Ways<'p> {
                 Inst::Around { start, next, .. } | Inst::Atomic { start, next } => {
                     all.extend([start, next]);
                 }
+                Inst::Reference { next, .. } => all.push(next),
                 Inst::Behind { part, next, .. } => {
                     all.extend([self.program.parts[part].start, next]);
                 }
@@ -295,7 +296,11 @@ impl<'p> Ways<'p> {
                     looks.push(look);
                     stack.push((next, looks, repeats));
                 }
-                Inst::Around { .. } | Inst::Atomic { .. } | Inst::Behind { .. } | Inst::Fail => {}
+                Inst::Around { .. }
+                | Inst::Atomic { .. }
+                | Inst::Behind { .. }
+                | Inst::Reference { .. }
+                | Inst::Fail => {}
             }
         }
         let ways: Rc<[Way]> = ways.into();

@@ -164,7 +164,9 @@ impl Threads {
                 Inst::Behind { .. } | Inst::Fail => {
                     unreachable!("what is looked for behind looks at nothing else")
                 }
-                Inst::Around { .. } | Inst::Atomic { .. } => needs_backtracking(),
+                Inst::Around { .. } | Inst::Atomic { .. } | Inst::Reference { .. } => {
+                    needs_backtracking()
+                }
             }
         }
     }
@@ -239,7 +241,9 @@ impl Threads {
                     }
                 }
                 Inst::Fail => {}
-                Inst::Around { .. } | Inst::Atomic { .. } => needs_backtracking(),
+                Inst::Around { .. } | Inst::Atomic { .. } | Inst::Reference { .. } => {
+                    needs_backtracking()
+                }
             }
         }
     }

@@ -25,6 +25,8 @@ pub enum Construct {
     ShortNamedGroup,
     /// A name that several groups have.
     SharedName,
+    /// `(?P=name)` or `\1`.
+    Backreference,
     /// `(?i)` at the start.
     LeadingFlags,
     /// `(?i)` amid the pattern.
@@ -88,6 +90,7 @@ impl Node {
         match self {
             Node::Empty | Node::Look(_) | Node::Around { .. } => Some(0),
             Node::Class(_) => Some(1),
+            Node::Reference { .. } => None,
             Node::Concat(nodes) => nodes
                 .iter()
                 .try_fold(0usize, |sum, node| sum.checked_add(node.width()?)),

@@ -34,8 +34,12 @@ impl Parser<'_> {
             'K' => return refuse(r"the keep marker `\K`"),
             'X' => return refuse(r"the grapheme cluster `\X`"),
             'L' => return refuse(r"a named list `\L<...>`"),
-            'g' if self.is_group_reference() => return Err(backreference(offset)),
-            'g' => return Ok(self.literal_piece('g'.into())),
+            'g' => {
+                if let Some(name) = self.group_reference() {
+                    return self.reference(offset, &name);
+                }
+                return Ok(self.literal_piece('g'.into()));
+            }
             '0' => {
                 let code = octal(&self.reader.digits(8, 2));
                 return Ok(self.literal_piece(code));
@@ -63,8 +67,8 @@ impl Parser<'_> {
             'z' => Construct::SmallTextEnd,
             'm' | 'M' => Construct::WordEdge,
             'R' => Construct::LineBreak,
-            // Other digits name a group, and are refused.
-            '0'..='9' => Construct::Octal,
+            // Other digits name a group.
+            '0' => Construct::Octal,
             '<' | '>' => Construct::EscapedAngle,
             // What means something needs it, and `/` where patterns stand between slashes.
             c if c.is_ascii_punctuation() && !r"^$\.*+?()[]{}|/".contains(c) => {
@@ -80,22 +84,70 @@ impl Parser<'_> {
     fn octal_or_reference(&mut self, offset: usize, first: char) -> Result<Piece> {
         let digits = format!("{first}{}", self.reader.digits(8, 2));
         if digits.len() == 3 && first < '8' {
+            self.note(Construct::Octal, offset);
             return Ok(self.literal_piece(octal(&digits)));
         }
-        Err(backreference(offset))
+        self.reader.go_back(offset + 2);
+        let digits = format!("{first}{}", self.reader.digits(10, 1));
+        self.reference(offset, &digits)
     }
 
-    /// Whether `<name>` or `<1>` follows; else `\g` is just the letter.
-    fn is_group_reference(&self) -> bool {
+    /// What a group has matched, given its name or its number.
+    pub(super) fn reference(&mut self, offset: usize, name: &str) -> Result<Piece> {
+        self.note(Construct::Backreference, offset);
+        let refuse =
+            |message: String, remedy: &str| Err(PatternError::new(offset, message).remedy(remedy));
+        let number = match name.parse::<usize>() {
+            Ok(number) => number.checked_sub(1),
+            Err(_) => {
+                let known = self.groups.iter().position(|known| known == name);
+                let mut numbered = self.numbered.iter();
+                known.and_then(|known| numbered.position(|group| group.kept == Some(known)))
+            }
+        };
+        let group = number.and_then(|number| Some((number, *self.numbered.get(number)?)));
+        let Some((number, group)) = group.filter(|(_, group)| group.is_closed) else {
+            return refuse(
+                format!("a reference to the group `{name}`, which is not closed before it"),
+                "refer to a group that stands before it as a whole",
+            );
+        };
+        if self.flags.ignore_case {
+            return refuse(
+                format!("a reference to the group `{name}` where case is ignored"),
+                "write `(?-i:…)` around it",
+            );
+        }
+        Ok(match group.kept {
+            Some(index) => Node::Reference { index }.into(),
+            // It will be kept when the pattern is read again.
+            None if number < u128::BITS as usize => {
+                self.referred |= 1 << number;
+                Node::Empty.into()
+            }
+            None => {
+                return refuse(
+                    format!("a reference to the group `{name}`, which has no name"),
+                    "name the group with `(?P<name>…)`, and refer to it with `(?P=name)`",
+                );
+            }
+        })
+    }
+
+    /// Reads `<name>` or `<1>` if that follows; else `\g` is just the letter.
+    fn group_reference(&mut self) -> Option<String> {
         let mut ahead = self.reader.clone();
         if !ahead.eat('<') {
-            return false;
+            return None;
         }
         let name: String = std::iter::from_fn(|| ahead.next().filter(|&c| c != '>')).collect();
-        let closed = self.reader.rest().contains('>');
-        closed
-            && (class::is_identifier(&name)
-                || (!name.is_empty() && name.chars().all(|c| c.is_numeric())))
+        let is_closed = self.reader.rest().contains('>');
+        let is_number = !name.is_empty() && name.chars().all(|c| c.is_numeric());
+        if !is_closed || !(class::is_identifier(&name) || is_number) {
+            return None;
+        }
+        self.reader = ahead;
+        Some(name)
     }
 
     /// The escapes that mean the same inside and outside a set.
@@ -435,13 +487,6 @@ fn class_in_range(offset: usize) -> PatternError {
         "a range that begins or ends with a class of characters",
     )
     .remedy(r"write `\-` for a literal dash")
-}
-
-pub(super) fn backreference(offset: usize) -> PatternError {
-    PatternError::new(
-        offset,
-        "a reference to what a group matched (backreference)",
-    )
 }
 
 /// At most three octal digits, so the value is small.

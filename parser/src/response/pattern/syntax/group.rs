@@ -1,7 +1,10 @@
 //! What starts with a parenthesis.
 
 use super::single::Piece;
-use super::{Construct, Dialect, Flags, NESTING_LIMIT, Node, Parser, PatternError, Result, class};
+use super::{
+    Construct, Dialect, Flags, NESTING_LIMIT, Node, NumberedGroup, Parser, PatternError, Result,
+    class,
+};
 
 /// Flags in the spelling `(?im-s)`.
 #[derive(Default)]
@@ -25,7 +28,7 @@ impl Parser<'_> {
         }
         if !self.reader.raw_eat("?") {
             return match self.dialect {
-                Dialect::Regex => self.body(offset, self.flags).map(Some),
+                Dialect::Regex => self.unnamed(offset).map(Some),
                 Dialect::Re => self.kept(offset, String::new()).map(Some),
             };
         }
@@ -50,7 +53,7 @@ impl Parser<'_> {
                 self.reader.raw_next();
                 match self.reader.next() {
                     Some('<') => self.named(offset),
-                    Some('=') => Err(super::escape::backreference(offset)),
+                    Some('=') => self.named_reference(offset).map(Some),
                     Some('>') if !is_re => Err(recursion(offset)),
                     _ => refuse("an unknown group `(?P...)`"),
                 }
@@ -117,6 +120,10 @@ impl Parser<'_> {
 
     fn around(&mut self, offset: usize, behind: bool, negate: bool) -> Result<Option<Piece>> {
         let node = Box::new(self.body(offset, self.flags)?.into_node());
+        if behind && node.any(&|node| matches!(node, Node::Reference { .. })) {
+            let message = "a reference to a group within a lookbehind";
+            return Err(PatternError::new(offset, message));
+        }
         if behind && self.dialect == Dialect::Re && node.width().is_none() {
             let message = "lookbehind over texts of several lengths";
             return Err(PatternError::new(offset, message));
@@ -162,16 +169,67 @@ impl Parser<'_> {
             }
             None => return self.kept(offset, name).map(Some),
         };
-        let node = Box::new(self.body(offset, self.flags)?.into_node());
-        Ok(Some(Node::Group { index, node }.into()))
+        let numbered = self.numbered.iter();
+        let number = numbered
+            .enumerate()
+            .find(|(_, group)| group.kept == Some(index));
+        let number = number.map_or(self.numbered.len(), |(number, _)| number);
+        self.numbered_body(offset, number, Some(index)).map(Some)
+    }
+
+    /// A group without a name, which is kept only if something refers to it.
+    fn unnamed(&mut self, offset: usize) -> Result<Piece> {
+        let number = self.numbered.len();
+        match number < u128::BITS as usize && self.known.referred >> number & 1 == 1 {
+            true => self.kept(offset, String::new()),
+            false => self.numbered_body(offset, number, None),
+        }
+    }
+
+    /// The rest of a group that has a number.
+    fn numbered_body(
+        &mut self,
+        offset: usize,
+        number: usize,
+        kept: Option<usize>,
+    ) -> Result<Piece> {
+        let open = NumberedGroup {
+            kept,
+            is_closed: false,
+        };
+        match self.numbered.get_mut(number) {
+            Some(group) => *group = open,
+            None => self.numbered.push(open),
+        }
+        let body = self.body(offset, self.flags)?;
+        self.numbered[number].is_closed = true;
+        Ok(match kept {
+            Some(index) => {
+                let node = Box::new(body.into_node());
+                Node::Group { index, node }.into()
+            }
+            None => body,
+        })
+    }
+
+    /// `(?P=name)`, after the `=`.
+    fn named_reference(&mut self, offset: usize) -> Result<Piece> {
+        let mut name = String::new();
+        loop {
+            match self.reader.next() {
+                Some(')') => break,
+                Some(c) => name.push(c),
+                None => return Err(PatternError::new(offset, "a reference without its `)`")),
+            }
+        }
+        self.reference(offset, &name)
     }
 
     /// The rest of a group that is kept, under its name or none.
     fn kept(&mut self, offset: usize, name: String) -> Result<Piece> {
         let index = self.groups.len();
         self.groups.push(name);
-        let node = Box::new(self.body(offset, self.flags)?.into_node());
-        Ok(Node::Group { index, node }.into())
+        self.numbered_body(offset, self.numbered.len(), Some(index))
     }
 
     /// `(?i)`, `(?i:...)`, `(?:...)`, after the question mark.

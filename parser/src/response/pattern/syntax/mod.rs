@@ -2,8 +2,8 @@
 //! `regex` module (version 0) and of its own module `re`: text patterns, "dot matches all" from the
 //! start.
 //!
-//! What the module accepts but we cannot run (backreferences, recursion, fuzzy
-//! matching ...) is refused by name, so that no pattern quietly means less here.
+//! What the module accepts but we cannot run (recursion, fuzzy matching, references to groups that may
+//! still be open ...) is refused by name, so that no pattern quietly means less here.
 
 mod class;
 mod construct;
@@ -88,6 +88,8 @@ pub enum Node {
     },
     /// A group that is kept; `index` points into [`Syntax::groups`].
     Group { index: usize, node: Box<Node> },
+    /// The text that a group has matched, which is closed before: `(?P=name)` or `\1`.
+    Reference { index: usize },
     /// Once matched, never tried another way.
     Atomic(Box<Node>),
     /// Lookahead and lookbehind.
@@ -102,7 +104,7 @@ impl Node {
     /// Whether it can match without taking a character.
     pub fn can_be_empty(&self) -> bool {
         match self {
-            Node::Empty | Node::Look(_) | Node::Around { .. } => true,
+            Node::Empty | Node::Look(_) | Node::Around { .. } | Node::Reference { .. } => true,
             Node::Class(_) => false,
             Node::Concat(nodes) => nodes.iter().all(Node::can_be_empty),
             Node::Alternation(nodes) => nodes.iter().any(Node::can_be_empty),
@@ -134,7 +136,7 @@ impl Node {
     pub fn any(&self, holds: &impl Fn(&Node) -> bool) -> bool {
         holds(self)
             || match self {
-                Node::Empty | Node::Class(_) | Node::Look(_) => false,
+                Node::Empty | Node::Class(_) | Node::Look(_) | Node::Reference { .. } => false,
                 Node::Concat(nodes) | Node::Alternation(nodes) => {
                     nodes.iter().any(|node| node.any(holds))
                 }
@@ -162,6 +164,7 @@ impl Node {
     pub fn max_bytes(&self) -> Option<usize> {
         match self {
             Node::Empty | Node::Look(_) | Node::Around { .. } => Some(0),
+            Node::Reference { .. } => None,
             Node::Class(class) => {
                 let last = class.ranges().last();
                 Some(last.map_or(0, |range| range.end().len_utf8()))
@@ -262,11 +265,12 @@ pub fn parse(pattern: &str) -> Result<Syntax> {
 /// Parses a pattern of a dialect.
 pub fn parse_as(dialect: Dialect, pattern: &str) -> Result<Syntax> {
     let (syntax, outcome) = Parser::run(dialect, pattern, Outcome::default())?;
-    if !outcome.ascii_seen {
-        return Ok(syntax);
+    // `(?a)` outside all groups also counts for what stands before it; and a group without a name is kept if its number is
+    // referred to further on.
+    match outcome.ascii_seen || outcome.referred != 0 {
+        true => Ok(Parser::run(dialect, pattern, outcome)?.0),
+        false => Ok(syntax),
     }
-    // `(?a)` outside all groups also counts for what stands before it.
-    Ok(Parser::run(dialect, pattern, outcome)?.0)
 }
 
 /// What a pattern has that other engines lack, in the order of the places; nothing if it is not
@@ -286,6 +290,8 @@ pub fn constructs(pattern: &str) -> Vec<construct::Located> {
 struct Outcome {
     /// `(?a)` stands somewhere outside all groups.
     ascii_seen: bool,
+    /// The groups without a name that are referred to by their numbers, as bits.
+    referred: u128,
     /// `(?a)` is still on at the end. This decides all classes that are not
     /// under an `a` or `u` flag of their own, and all case folding.
     ascii: bool,
@@ -302,6 +308,15 @@ struct Flags {
     unicode: bool,
 }
 
+/// A group that `\1` and its like may refer to.
+#[derive(Clone, Copy)]
+struct NumberedGroup {
+    /// Which of the groups it is that are kept, if it is.
+    kept: Option<usize>,
+    /// Whether its `)` has been read, and it has not begun anew.
+    is_closed: bool,
+}
+
 struct Parser<'p> {
     dialect: Dialect,
     reader: PatternReader<'p>,
@@ -310,6 +325,10 @@ struct Parser<'p> {
     /// Whether there was nothing but flags and comments so far.
     is_beginning: bool,
     groups: Vec<String>,
+    /// All groups by their numbers, those that are not kept among them.
+    numbered: Vec<NumberedGroup>,
+    /// As in [`Outcome`].
+    referred: u128,
     constructs: Vec<construct::Located>,
     /// How many items have been read, and members of sets.
     items: usize,
@@ -336,6 +355,8 @@ impl<'p> Parser<'p> {
             depth: 0,
             is_beginning: true,
             groups: Vec::new(),
+            numbered: Vec::new(),
+            referred: 0,
             constructs: Vec::new(),
             items: 0,
             known,
@@ -356,6 +377,7 @@ impl<'p> Parser<'p> {
         }
         let outcome = Outcome {
             ascii_seen: parser.ascii_seen,
+            referred: parser.referred,
             ascii: parser.global_ascii,
         };
         let syntax = Syntax {
