@@ -376,7 +376,7 @@ fn plain_values_are_tried_for_variables_that_nobody_gave() {
     chat.jinja
       assumed    `style` is not set, so `""` is assumed: set it with `--var NAME=VALUE`
       assumed    `flags` is not set, so `false` is assumed: set it with `--var NAME=VALUE`
-      assumed    `count` is not set, so `0` is assumed: set it with `--var NAME=VALUE`
+      assumed    `count` is not set, so `false` is assumed: set it with `--var NAME=VALUE`
     "#);
 
     // No plain value has a name with a first part; and there is no plain token.
@@ -564,7 +564,7 @@ fn the_report_is_json_for_programs() {
         .keys()
         .map(ToString::to_string)
         .collect();
-    assert_snapshot!(keys.join(" "), @"name variant beside template is_whole recovered missing_tokens findings proof refused damage mentions call_kinds reasons outputs drafts renderings trials response_schema for otherwise");
+    assert_snapshot!(keys.join(" "), @"name variant beside template is_whole recovered missing_tokens findings proof refused damage mentions call_kinds reasons outputs drafts ended_early renderings trials response_schema for otherwise");
     assert_eq!(
         report.pointer("/missing_tokens/0"),
         Some(&"eos_token".into())
