@@ -25,7 +25,7 @@ pub(crate) const QUESTION: u64 = 40_000_000;
 /// Steps of a question that trying drafts may take.
 pub(crate) const TRYING: u64 = 20_000_000;
 /// Steps for mending a chat template, which renders many changed ones.
-pub(crate) const MENDING: u64 = 90_000_000;
+pub(crate) const MENDING: u64 = 75_000_000;
 /// Steps of these that one fault may take, so that something is left for the others.
 pub(crate) const MENDING_ONE: u64 = 30_000_000;
 /// Instructions that one rendering may run. Templates in use take some ten thousand.

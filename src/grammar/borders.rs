@@ -73,9 +73,16 @@ fn texts_around_calls(format: &Format, calls: &Node) -> Vec<String> {
         closings.push(behind_arguments.clone() + &text_behind(&nodes[at + 1..], None));
         let before = nodes[..at].iter().rev().take_while(|node| node.is_text());
         let behind = nodes[at + 1..].iter().take_while(|node| node.is_text());
-        for node in before.chain(behind) {
+        for node in before.chain(behind.clone()) {
             if let Node::Literal(text) = node {
                 all.extend(unlikely_parts(text));
+            }
+        }
+        // Of `][/CALLS]`, what reads the calls may go by the marker alone.
+        for node in behind {
+            if let Node::Literal(text) = node {
+                let marked = markers::markers(text).filter(|one| markers::unlikely_in_prose(one));
+                all.extend(marked.map(str::to_owned));
             }
         }
     }
