@@ -379,10 +379,23 @@ fn plain_values_are_tried_for_variables_that_nobody_gave() {
       assumed    `count` is not set, so `0` is assumed: set it with `--var NAME=VALUE`
     "#);
 
-    // No plain value has a name with a first part; and there is no plain token.
+    // What begins a prompt may be nothing, also beside others that are missing.
+    let begun = format!("{{{{ bos_token + style + date }}}}{PLAIN}");
+    let folder = with_template("assumed-token", &begun);
+    let outcome = unjinja(&folder, &["derive", "chat.jinja"]);
+    assert_eq!(outcome.code, 0);
+    let lines: Vec<&str> = outcome.stderr.lines().take(4).collect();
+    assert_snapshot!(lines.join("\n"), @r#"
+    chat.jinja
+      assumed    `bos_token` is not set, so `""` is assumed: set it with `--bos-token`
+      assumed    `style` is not set, so `""` is assumed: set it with `--var NAME=VALUE`
+      assumed    `date` is not set, so `""` is assumed: set it with `--var NAME=VALUE`
+    "#);
+
+    // No plain value has a name with a first part; and there is no plain token that ends turns.
     for (test, template) in [
         ("never", "{{ style.name.first }}"),
-        ("token", "{{ bos_token + '' }}"),
+        ("token", "{{ 'Today is ' + date + eos_token }}"),
     ] {
         let folder = with_template(test, &format!("{template}{PLAIN}"));
         let outcome = unjinja(&folder, &["derive", "chat.jinja"]);

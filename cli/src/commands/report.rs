@@ -12,7 +12,7 @@ use unjinja::analysis::{Certainty, Evidence, Findings};
 use unjinja::chat_template::ChatTemplate;
 use unjinja::derive::{Derivation, Recovery};
 use unjinja::format::Format;
-use unjinja::{Object, Remedy, Value, json};
+use unjinja::{Object, Value, json};
 
 /// How much of a text is shown in a report.
 const SHOWN: usize = 160;
@@ -363,7 +363,7 @@ pub(crate) fn findings(findings: &Findings) -> String {
     }
     for variable in &findings.assumed {
         let (name, value) = (&variable.name, variable.value);
-        let how = option_name(Remedy::Variable);
+        let how = option_name(variable.remedy());
         let text = format!("`{name}` is not set, so `{value}` is assumed: set it with {how}");
         line(&mut out, "assumed", &text);
     }
