@@ -418,6 +418,40 @@ fn plain_values_are_tried_for_variables_that_nobody_gave() {
 }
 
 #[test]
+fn what_loses_most_answers_is_handed_out_only_by_force() {
+    // An answer that is written twice is one that was said twice.
+    let twice = PLAIN.replace("{{ m.content }}", "{{ m.content }} {{ m.content }}");
+    let folder = with_template("loses-most", &twice);
+    for given in [
+        &["derive", "chat.jinja"][..],
+        &["derive", "chat.jinja", "-o", "out.json"],
+    ] {
+        let outcome = unjinja(&folder, given);
+        let error = outcome.stderr.lines().last().unwrap_or_default();
+        assert_eq!(
+            (outcome.code, outcome.stdout.as_str()),
+            (2, ""),
+            "{given:?}"
+        );
+        assert!(
+            error.contains("loses most") && error.ends_with("`--force`"),
+            "{error}"
+        );
+        assert!(!folder.join("out.json").exists());
+        // The report says what is lost.
+        assert!(
+            outcome
+                .stderr
+                .contains("not recovered: an answer: content is")
+        );
+
+        let forced = unjinja(&folder, &[given, &["--force"]].concat());
+        assert_eq!(forced.code, 1, "{given:?}");
+    }
+    assert!(folder.join("out.json").exists());
+}
+
+#[test]
 fn content_is_given_as_parts_where_it_has_to_be() {
     let parts = "{% for p in m.content %}{{ p.text }}{% endfor %}";
     let first = "{{ m.content[0].text }}";

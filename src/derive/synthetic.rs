@@ -49,7 +49,10 @@ fn thought_and_answer(answer: &Sample, open: &str, close: &str) -> Option<Sample
     let closed = answer.prefilled.rfind(close.trim());
     let Some(closed) = closed.filter(|_| !close.trim().is_empty()) else {
         let output = format!("{open}\n{thought}");
-        return Some(made_up(name, answer, output, turn));
+        return Some(Sample {
+            has_inferred_thought: true,
+            ..made_up(name, answer, output, turn)
+        });
     };
     // Behind `<think></think>` of the prompt, which switches thinking off, no model thinks: the prompt that lets it
     // think ends before `</think>`. Where nothing opens the thought there, nobody knows how it begins.
@@ -58,6 +61,7 @@ fn thought_and_answer(answer: &Sample, open: &str, close: &str) -> Option<Sample
     begun.contains(open.trim()).then(|| Sample {
         prefix: answer.prefix[..answer.prefix.len() - cut].to_owned(),
         prefilled: begun.to_owned(),
+        has_inferred_thought: true,
         ..made_up(name, answer, thought, turn)
     })
 }

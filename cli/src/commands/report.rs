@@ -86,6 +86,7 @@ pub(crate) fn derivation(
             "what is guessed is in no rendering, so nothing proves it",
         );
     }
+    inferred(&mut out, derivation);
     for (lost, names) in lost(derivation) {
         line(
             &mut out,
@@ -353,6 +354,22 @@ pub(crate) fn format(format: &Format) -> String {
         line(&mut out, "unknown", gap);
     }
     out
+}
+
+/// What comes back of thoughts that are in no rendering.
+fn inferred(out: &mut String, derivation: &Derivation) {
+    let total = derivation.inferred.len();
+    if total == 0 {
+        return;
+    }
+    let recovered = derivation.recovered_inferred();
+    let text = format!("{recovered} of {total} texts with a thought written in recovered");
+    line(out, "inferred", &text);
+    for row in &derivation.inferred {
+        if let Some(why) = row.recovery.difference() {
+            line(out, "", &format!("not recovered: {}: {why}", row.name));
+        }
+    }
 }
 
 /// The findings, one a line.

@@ -707,10 +707,10 @@ mod tests {
                 "<call=NAME>«<arg=KEY>RAW</arg>»</call>",
                 r"<arg=(?P<key>[^\n>]+)>(?P<value>.*?)(?:</arg>(?=\s*(?:<|\Z))|\s*\Z)",
             ),
-            // A line break that the format writes is none of the value.
+            // A line break that the format writes is none of the value, and may be all that ends a key.
             (
                 "<call=NAME>«<arg=KEY>\nRAW\n</arg>»</call>",
-                r"<arg=(?P<key>[^\n>]+)>\n?(?P<value>.*?)(?:\n?</arg>(?=\s*(?:<|\Z))|\s*\Z)",
+                r"<arg=(?P<key>[^\n>]+)(?:>\n|>|\n)(?P<value>.*?)(?:\n?</arg>(?=\s*(?:<|\Z))|\s*\Z)",
             ),
             (
                 "<call=NAME>«<k>KEY</k><v>RAW</v>»</call>",
@@ -801,6 +801,13 @@ mod tests {
             ),
             // Texts that are JSON have no other quotes.
             ("NAME(«KEY=JSON·, »)", None),
+            // Where all values stand in one quote, models write the other as well, and lists with single ones.
+            (
+                "NAME(«KEY=\"RAW\"·, »)",
+                Some(
+                    r#"[["=\"","\")"],["=\"","\","],["=\"","\""],["='","')"],["='","',"],["='","'"],["'","'"]]"#,
+                ),
+            ),
         ] {
             let findings = invented::with_calls(["[", call, ", ", "]"]);
             let arguments = asked(&findings, &[], |drafter| {
