@@ -60,7 +60,9 @@ impl Drafter<'_> {
             // Where nothing else stands before a key and behind it, as in `most\t3`, it has to be there: `3` would be a key.
             space if tagged.open().trim().is_empty() && space.trim().is_empty() => space_of(space),
             // Models leave out the bracket of a head that has a line of its own: no key goes on behind it.
-            ">\n" if tagged.between.len() == 1 => any_of([exact(">\n"), exact(">"), exact("\n")]),
+            ">\n" if tagged.between.len() == 1 => {
+                any_of([exact(">") + exact("\n").or_nothing(), exact("\n")])
+            }
             _ => variants(&tagged.between),
         };
         let nested = tagged.nested_quotes();
@@ -710,7 +712,7 @@ mod tests {
             // A line break that the format writes is none of the value, and may be all that ends a key.
             (
                 "<call=NAME>«<arg=KEY>\nRAW\n</arg>»</call>",
-                r"<arg=(?P<key>[^\n>]+)(?:>\n|>|\n)(?P<value>.*?)(?:\n?</arg>(?=\s*(?:<|\Z))|\s*\Z)",
+                r"<arg=(?P<key>[^\n>]+)(?:>\n?|\n)(?P<value>.*?)(?:\n?</arg>(?=\s*(?:<|\Z))|\s*\Z)",
             ),
             (
                 "<call=NAME>«<k>KEY</k><v>RAW</v>»</call>",
