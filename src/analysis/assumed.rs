@@ -104,7 +104,7 @@ pub(super) fn assume(
             let answer = ask(prober);
             // If another one is missing now, the template has gone on beyond this one.
             let next = self::needed(names, &answer, &tried);
-            if answer.is_ok() || next.is_some() {
+            if answer.is_ok() || next.is_some() || misses_token(&answer) {
                 found = Some(value);
                 needed = next;
                 break;
@@ -115,8 +115,8 @@ pub(super) fn assume(
     }
     // Where it can't be asked all the same, nothing has been gained by what was assumed; unless it is a token that is missing
     // now, which is what there is to be said.
-    let refusal = ask(prober).err();
-    if refusal.is_some_and(|error| !error.undefined().is_some_and(is_token)) {
+    let answer = ask(prober);
+    if answer.is_err() && !misses_token(&answer) {
         for variable in assumed.drain(..) {
             prober.take_back(&variable.name);
         }
@@ -130,6 +130,12 @@ fn plain_values(name: &str) -> &'static [PlainValue] {
         true => &[PlainValue::EmptyText],
         false => &PlainValue::ALL,
     }
+}
+
+/// Whether nothing is wrong but that a token is missing.
+fn misses_token(answer: &Result<String, RenderError>) -> bool {
+    let error = answer.as_ref().err();
+    error.is_some_and(|error| error.undefined().is_some_and(is_token))
 }
 
 fn is_token(name: &str) -> bool {
