@@ -58,7 +58,11 @@ fn recovered(name: &str, derived: &Derivation, table: &mut String) {
         Some("python-call-list") => ", by python-call-list",
         _ => "",
     };
-    let _ = writeln!(table, "{name}: {recovered} of {all}{parser}");
+    let inferred = match derived.inferred.len() {
+        0 => String::new(),
+        all => format!(", inferred {} of {all}", derived.recovered_inferred()),
+    };
+    let _ = writeln!(table, "{name}: {recovered} of {all}{parser}{inferred}");
     let rows = derived.proof.iter();
     for row in rows.filter(|row| !row.recovery.is_recovered()) {
         let difference = row.recovery.difference().unwrap_or_default();

@@ -379,10 +379,23 @@ fn plain_values_are_tried_for_variables_that_nobody_gave() {
       assumed    `count` is not set, so `false` is assumed: set it with `--var NAME=VALUE`
     "#);
 
-    // No plain value has a name with a first part; and there is no plain token.
+    // What begins a prompt may be nothing, also beside others that are missing.
+    let begun = format!("{{{{ bos_token + style + date }}}}{PLAIN}");
+    let folder = with_template("assumed-token", &begun);
+    let outcome = unjinja(&folder, &["derive", "chat.jinja"]);
+    assert_eq!(outcome.code, 0);
+    let lines: Vec<&str> = outcome.stderr.lines().take(4).collect();
+    assert_snapshot!(lines.join("\n"), @r#"
+    chat.jinja
+      assumed    `bos_token` is not set, so `""` is assumed: set it with `--bos-token`
+      assumed    `style` is not set, so `""` is assumed: set it with `--var NAME=VALUE`
+      assumed    `date` is not set, so `""` is assumed: set it with `--var NAME=VALUE`
+    "#);
+
+    // No plain value has a name with a first part; and there is no plain token that ends turns.
     for (test, template) in [
         ("never", "{{ style.name.first }}"),
-        ("token", "{{ bos_token + '' }}"),
+        ("token", "{{ 'Today is ' + date + eos_token }}"),
     ] {
         let folder = with_template(test, &format!("{template}{PLAIN}"));
         let outcome = unjinja(&folder, &["derive", "chat.jinja"]);
@@ -402,6 +415,43 @@ fn plain_values_are_tried_for_variables_that_nobody_gave() {
         .find(|line| line.contains("refused"))
         .unwrap();
     assert_snapshot!(refused, @"  refused    a call; a text and a call; a thought and a call; a thought, a text and a call; two calls; a text and two calls; three calls; a call with values of all types; a call without arguments; a call with code in it; a call with texts that look like numbers; an answer after a call; a thought and an answer after a call: `style` is undefined: give it with `--var NAME=VALUE`");
+}
+
+#[test]
+fn what_loses_most_answers_is_handed_out_only_by_force() {
+    // An answer that is written twice is one that was said twice.
+    let twice = PLAIN.replace(
+        "m.content or ''",
+        "(m.content or '') + ' ' + (m.content or '')",
+    );
+    let folder = with_template("loses-most", &twice);
+    for given in [
+        &["derive", "chat.jinja"][..],
+        &["derive", "chat.jinja", "-o", "out.json"],
+    ] {
+        let outcome = unjinja(&folder, given);
+        let error = outcome.stderr.lines().last().unwrap_or_default();
+        assert_eq!(
+            (outcome.code, outcome.stdout.as_str()),
+            (2, ""),
+            "{given:?}"
+        );
+        assert!(
+            error.contains("loses most") && error.ends_with("`--force`"),
+            "{error}"
+        );
+        assert!(!folder.join("out.json").exists());
+        // The report says what is lost.
+        assert!(
+            outcome
+                .stderr
+                .contains("not recovered: an answer: content is")
+        );
+
+        let forced = unjinja(&folder, &[given, &["--force"]].concat());
+        assert_eq!(forced.code, 1, "{given:?}");
+    }
+    assert!(folder.join("out.json").exists());
 }
 
 #[test]

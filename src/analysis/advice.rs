@@ -15,15 +15,22 @@ pub(crate) fn advice(
 
 /// How a token or a variable can be given.
 pub(super) fn how_to_give(name: &str, words: impl Fn(Remedy) -> &'static str) -> String {
-    let remedy = match name {
+    match remedy(name) {
+        Remedy::Variable => format!("give it with {}", words(Remedy::Variable)),
+        token => format!(
+            "give it with {}, or put the model's tokenizer_config.json beside the template",
+            words(token)
+        ),
+    }
+}
+
+/// What a token or a variable can be given with.
+pub(super) fn remedy(name: &str) -> Remedy {
+    match name {
         "bos_token" => Remedy::BosToken,
         "eos_token" => Remedy::EosToken,
-        _ => return format!("give it with {}", words(Remedy::Variable)),
-    };
-    format!(
-        "give it with {}, or put the model's tokenizer_config.json beside the template",
-        words(remedy)
-    )
+        _ => Remedy::Variable,
+    }
 }
 
 /// Whether an expression is a mere name.

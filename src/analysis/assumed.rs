@@ -3,8 +3,10 @@
 use std::fmt;
 
 use crate::chat_template::RenderError;
+use crate::remedy::Remedy;
 use crate::value::{Object, Value};
 
+use super::advice;
 use super::probe::Prober;
 use super::variables::is_given;
 use crate::markers::is_word;
@@ -21,6 +23,13 @@ pub struct AssumedVariable {
     pub name: String,
     /// The first plain value with which the template goes on.
     pub value: PlainValue,
+}
+
+impl AssumedVariable {
+    /// What it can be given with.
+    pub fn remedy(&self) -> Remedy {
+        advice::remedy(&self.name)
+    }
 }
 
 /// A plain value of each kind, in the order in which they are tried.
@@ -73,8 +82,8 @@ impl fmt::Display for PlainValue {
 }
 
 /// Gives the template plain values for the variables without which it can't be asked something, as far
-/// as that helps. `names` are the variables that it reads. Tokens are not assumed: there is no plain
-/// one.
+/// as that helps. `names` are the variables that it reads. What ends a turn is not assumed: there is no plain token. What
+/// begins a prompt stands before all that anybody says, so it may be nothing.
 pub(super) fn assume(
     prober: &mut Prober<'_>,
     names: &[String],
@@ -90,12 +99,12 @@ pub(super) fn assume(
         let known = assumed.iter().map(|variable| variable.name.as_str());
         let tried: Vec<&str> = known.chain([name.as_str()]).collect();
         let mut found = None;
-        for value in PlainValue::ALL {
+        for &value in plain_values(&name) {
             prober.give(&name, value.to_value());
             let answer = ask(prober);
             // If another one is missing now, the template has gone on beyond this one.
             let next = self::needed(names, &answer, &tried);
-            if answer.is_ok() || next.is_some() {
+            if answer.is_ok() || next.is_some() || misses_token(&answer) {
                 found = Some(value);
                 needed = next;
                 break;
@@ -104,13 +113,33 @@ pub(super) fn assume(
         }
         assumed.extend(found.map(|value| AssumedVariable { name, value }));
     }
-    // Where it can't be asked all the same, nothing has been gained by what was assumed.
-    if ask(prober).is_err() {
+    // Where it can't be asked all the same, nothing has been gained by what was assumed; unless it is a token that is missing
+    // now, which is what there is to be said.
+    let answer = ask(prober);
+    if answer.is_err() && !misses_token(&answer) {
         for variable in assumed.drain(..) {
             prober.take_back(&variable.name);
         }
     }
     assumed
+}
+
+/// What a variable may be assumed to be: a token is a text.
+fn plain_values(name: &str) -> &'static [PlainValue] {
+    match is_token(name) {
+        true => &[PlainValue::EmptyText],
+        false => &PlainValue::ALL,
+    }
+}
+
+/// Whether nothing is wrong but that a token is missing.
+fn misses_token(answer: &Result<String, RenderError>) -> bool {
+    let error = answer.as_ref().err();
+    error.is_some_and(|error| error.undefined().is_some_and(is_token))
+}
+
+fn is_token(name: &str) -> bool {
+    name.ends_with("_token")
 }
 
 /// The variable that a template has missed, or that it names where it refuses to go on, apart from some that have been tried.
@@ -122,7 +151,8 @@ fn needed(
     let error = answer.as_ref().err()?;
     // `m.name` is undefined as well, and no variable that anybody could give.
     let is_open = |name: &&str| {
-        let is_variable = names.iter().any(|one| one == name) && !name.ends_with("_token");
+        let may_be_plain = !is_token(name) || *name == "bos_token";
+        let is_variable = names.iter().any(|one| one == name) && may_be_plain;
         is_variable && !tried.contains(name)
     };
     let missing = match error.undefined() {
@@ -176,8 +206,16 @@ mod tests {
             // Nothing is assumed that a template does without, or sets itself.
             ("{{ m.content }}{{ suffix }}", ""),
             ("{% set suffix = 'x' %}{{ m.content + suffix }}", ""),
-            // No plain value stands for a token, and nobody can give a key of a message.
+            // No plain value stands for what ends a turn, and nobody can give a key of a message.
             ("{{ m.content + eos_token }}", ""),
+            // What begins a prompt may be nothing, beside others that are missing.
+            ("{{ bos_token + m.content }}", "bos_token=\"\""),
+            (
+                "{{ one + bos_token + two + m.content }}",
+                "one=\"\", bos_token=\"\", two=\"\"",
+            ),
+            // The token is what there is to be said, and not what would be missing without it.
+            ("{{ one + eos_token + m.content }}", "one=\"\""),
             ("{{ m.content + m.name }}", ""),
             // Nothing is gained where the next variable is one that no value helps with.
             ("{{ m.content + one }}{{ two.a.b }}", ""),

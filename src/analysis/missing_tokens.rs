@@ -62,7 +62,8 @@ pub(super) fn find(
     let mut missing: Vec<MissingToken> = Vec::new();
     for name in names {
         // Other variables get plain values; for a token there is no plain one.
-        if !name.ends_with("_token") || prober.knows(name) {
+        let is_assumed = prober.assumed.iter().any(|one| one.name == *name);
+        if !name.ends_with("_token") || (prober.knows(name) && !is_assumed) {
             continue;
         }
         let written = |prober: &TurnProber<'_>| written(prober, turns, content_close);

@@ -324,9 +324,10 @@ impl<'t> Prober<'t> {
     }
 
     /// Gives the template a variable from now on.
-    pub(super) fn give(&mut self, name: &str, value: impl Into<Value>) {
-        self.setting.base.variables.insert(name, value);
+    pub(super) fn give(&mut self, name: &str, value: impl Into<Value>) -> Option<Value> {
+        let before = self.setting.base.variables.insert(name, value);
         self.note_given();
+        before
     }
 
     /// Gives the template a variable no more.

@@ -94,7 +94,7 @@ pub(super) fn find(
     content_close: &[String],
     ends_no_turn: bool,
 ) -> TurnShape {
-    let (seams, before_seams) = (
+    let (seams, mut before_seams) = (
         headers.markers_before_space(),
         headers.markers_before_header(),
     );
@@ -162,6 +162,10 @@ pub(super) fn find(
         let mut ends = ends.iter().map(|end| end.trim());
         ends.any(|end| seam.contains(end) || end.ends_with(seam.trim()))
     };
+    // Behind what ends the message before, a model that is given a conversation up to there writes the whole header.
+    let of_ends = seams.iter().filter(|seam| ends.contains(seam));
+    before_seams.extend(of_ends.cloned());
+    dedup(&mut before_seams);
     headers.extend(seams.into_iter().filter(|seam| !is_end(seam)));
     dedup(&mut headers);
     TurnShape {

@@ -346,9 +346,23 @@ impl TurnHeader {
     }
 }
 
-/// What two texts begin with that is the same but for white space, up to the last marker in it, as each has it. `None` if
-/// no marker is in it.
+/// What two texts begin with that is the same but for white space, up to the last marker in it, as each has it; all of the second,
+/// if the first has it and goes on with a marker, or if a sign ends both: so a prompt has words before what it says more. `None` if
+/// neither is so.
 fn shared_ignoring_space<'a, 'b>(a: &'a str, b: &'b str) -> Option<(&'a str, &'b str)> {
+    let is_header = |behind: &str| match markers::first_piece(behind.trim_start()) {
+        Some(piece) => markers::is_marker(piece),
+        None => b.trim_end().ends_with(markers::is_symbol),
+    };
+    if let Some(behind) = behind_ignoring_space(a, b).filter(|behind| is_header(behind))
+        && !b.trim().is_empty()
+    {
+        // The white space behind the words is theirs in both.
+        let space = &b[b.trim_end().len()..];
+        let rest = behind.strip_prefix(space);
+        let end = rest.map_or(b.trim_end(), |_| b);
+        return Some((&a[..a.len() - rest.unwrap_or(behind).len()], end));
+    }
     let (mut in_a, mut in_b) = (solid_pieces(a), solid_pieces(b));
     let same = std::iter::from_fn(|| {
         let ((piece, end), (other, other_end)) = (in_a.next()?, in_b.next()?);
@@ -507,7 +521,15 @@ mod tests {
             ),
             // Words behind the last marker may belong to the turn.
             ("<bot> So", "<bot>\nSo", Some(("<bot>", "<bot>"))),
-            ("Bot: ", "Bot:\n", None),
+            // Words that a sign ends are a header, where nothing or a marker stands behind them in a prompt.
+            ("Bot: ", "Bot:\n", Some(("Bot:", "Bot:"))),
+            (
+                "\n\nBot: <m></m>",
+                "\nBot: ",
+                Some(("\n\nBot: ", "\nBot: ")),
+            ),
+            ("Bot: So", "Bot:\n", None),
+            ("Bot ", "Bot\n", None),
             ("<bot>", "<tag><bot>", None),
         ] {
             assert_eq!(shared_ignoring_space(a, b), expected, "{a:?} {b:?}");

@@ -269,9 +269,12 @@ impl<'t> TurnProber<'t> {
         value: impl Into<Value>,
         find: impl FnOnce(&Self) -> T,
     ) -> T {
-        self.prober.give(name, value);
+        let before = self.prober.give(name, value);
         let found = find(self);
-        self.prober.take_back(name);
+        match before {
+            Some(value) => drop(self.prober.give(name, value)),
+            None => self.prober.take_back(name),
+        }
         found
     }
 

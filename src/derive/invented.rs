@@ -78,6 +78,7 @@ pub(super) fn sample(output: &str, written: AssistantTurn) -> Sample {
         intended: written.clone(),
         written,
         origin: Origin::Rendered,
+        has_inferred_thought: false,
     }
 }
 

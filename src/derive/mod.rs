@@ -102,6 +102,9 @@ pub struct Derivation {
     pub findings: Findings,
     /// What it makes of the chat template's own renderings.
     pub proof: Vec<ProofRow>,
+    /// What it makes of texts in which a thought was written as a model writes it behind the prompt, because the chat template
+    /// never writes one there: what is only inferred is not among the renderings, and is counted by itself.
+    pub inferred: Vec<ProofRow>,
     /// The conversations that the chat template refuses, and why.
     pub refused: Vec<RefusedConversation>,
     /// What it makes of damaged renderings.
@@ -196,6 +199,12 @@ impl Derivation {
         let mentions = mentions::texts(&search_input.mentions, &chosen.recovered_mentions);
         let field = options.reasoning_field.as_str();
         let proof = proof::rows(&chosen.template, field, &search_input, &mut sampling);
+        let inferred = proof::rows_with_inferred_thoughts(
+            &chosen.template,
+            field,
+            &search_input,
+            &mut sampling,
+        );
         let findings = &search_input.findings;
         let call_kinds = call_kinds::tried(&chosen.template, field, &mut sampling, findings);
         let outputs = search_input.outputs.iter();
@@ -205,6 +214,7 @@ impl Derivation {
         let samples = search_input.samples;
         Derivation {
             proof,
+            inferred,
             outputs,
             mentions,
             call_kinds,
@@ -227,7 +237,7 @@ impl Derivation {
 
     /// For programs: an object of the `template`; whether it [is whole](Self::is_whole); how many renderings are
     /// [`recovered`](Self::recovered); the names of the `missing_tokens`; the `findings`, as [`Findings::to_value`] gives
-    /// them; the `proof`, row by row, as [`ProofRow::to_value`] gives them; the conversations that are
+    /// them; the `proof`, row by row, as [`ProofRow::to_value`] gives them, and in the same way what is `inferred`; the conversations that are
     /// `refused`; the `damage`, a [`DamageRow`] for each kind; the `outputs` that were given, as
     /// [`OutputRow::to_value`] gives them; and how many `drafts`, `renderings` and
     /// `trials` it took, and whether it [`ended_early`](Self::ended_early).
@@ -255,6 +265,7 @@ impl Derivation {
             ("missing_tokens", missing_tokens.collect()),
             ("findings", self.findings.to_value()),
             ("proof", list(&self.proof, ProofRow::to_value)),
+            ("inferred", list(&self.inferred, ProofRow::to_value)),
             (
                 "refused",
                 list(&self.refused, RefusedConversation::to_value),
@@ -365,9 +376,23 @@ impl Derivation {
 
     /// How many renderings are recovered, as far as they were written.
     pub fn recovered(&self) -> usize {
-        let rows = self.proof.iter();
-        rows.filter(|row| row.recovery.is_recovered()).count()
+        recovered(&self.proof)
     }
+
+    /// How many texts are recovered whose thoughts are [inferred](Self::inferred).
+    pub fn recovered_inferred(&self) -> usize {
+        recovered(&self.inferred)
+    }
+
+    /// Whether it loses more of what the chat template writes than it recovers: nobody is served by such a response template.
+    pub fn loses_most(&self) -> bool {
+        2 * self.recovered() < self.proof.len()
+    }
+}
+
+fn recovered(rows: &[ProofRow]) -> usize {
+    let rows = rows.iter();
+    rows.filter(|row| row.recovery.is_recovered()).count()
 }
 
 fn list<T>(rows: &[T], to_value: fn(&T) -> Value) -> Value {

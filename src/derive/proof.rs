@@ -168,14 +168,36 @@ pub(super) fn rows(
     search_input: &SearchInput,
     sampling: &mut Sampling<'_>,
 ) -> Vec<ProofRow> {
+    // What was made up says nothing of the chat template.
+    rows_of(template, field, search_input, sampling, |sample| {
+        sample.origin == Origin::Rendered
+    })
+}
+
+/// What a template makes of texts in which a thought was written, because the chat template never writes one there: as a model does
+/// behind such a prompt.
+pub(super) fn rows_with_inferred_thoughts(
+    template: &ResponseTemplate,
+    field: &str,
+    search_input: &SearchInput,
+    sampling: &mut Sampling<'_>,
+) -> Vec<ProofRow> {
+    rows_of(template, field, search_input, sampling, |sample| {
+        sample.has_inferred_thought
+    })
+}
+
+fn rows_of(
+    template: &ResponseTemplate,
+    field: &str,
+    search_input: &SearchInput,
+    sampling: &mut Sampling<'_>,
+    counts: impl Fn(&Sample) -> bool,
+) -> Vec<ProofRow> {
     let samples = &search_input.samples;
     let reader = TrialReader::new(template, field, &samples.tools);
-    // What was made up says nothing of the chat template.
-    let rendered = samples
-        .all
-        .iter()
-        .filter(|sample| sample.origin == Origin::Rendered);
-    let rows = rendered.map(|sample| {
+    let counted = samples.all.iter().filter(|sample| counts(sample));
+    let rows = counted.map(|sample| {
         let written = Expected::Turn(&sample.written);
         // With the whole prompt, as whoever reads outputs has it: the anchor has to be found, too.
         let difference = reader.difference(&sample.prefix, &sample.output, written);

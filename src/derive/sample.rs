@@ -39,6 +39,8 @@ pub(super) struct Sample {
     pub(super) written: AssistantTurn,
     /// Where it comes from.
     pub(super) origin: Origin,
+    /// Whether its thought was written in, as a model writes one behind the prompt.
+    pub(super) has_inferred_thought: bool,
 }
 
 /// Where a text comes from.
@@ -369,7 +371,9 @@ impl Sampler<'_, '_> {
             let output = self
                 .headers
                 .body_behind(&rendered_prompt, turn.tail(), *preceding, mode);
-            return Ok(self.sample(prompt, output, None));
+            let rest = self.findings.turn.prefilled(prompt);
+            let thinking = self.begun_in_prompt(prompt, rest, output);
+            return Ok(thinking.unwrap_or_else(|| self.sample(prompt, output, None)));
         }
         let shared = markers::same_start(prompt, full);
         if shared < turn.start {
@@ -451,33 +455,11 @@ impl Sampler<'_, '_> {
     /// reasoning behind it, or close it.
     fn sample_at_seam(&self, prompt: &str, full: &str, seam: usize, mode: ThinkingMode) -> Sample {
         let rest = &prompt[seam..];
-        let (open, close) = match &self.findings.reasoning {
-            Some(shape) => (
-                shape.open.as_deref().unwrap_or_default().trim(),
-                shape.close.as_deref().unwrap_or_default().trim(),
-            ),
-            None => ("", ""),
-        };
-        // Where thoughts are written, the prompt must not have closed them.
-        let reasoning = self.conversation.turn.reasoning.as_ref();
-        let thinks = reasoning.is_some_and(|thought| full[seam..].contains(thought.as_str()));
+        let [open, close] = self.thought_markers();
         let is_closed = !close.is_empty() && rest.contains(close);
-        let is_opened =
-            !open.is_empty() && rest.contains(open) || self.behind_opener(rest).is_some();
-        if is_opened && !is_closed {
-            let rest = full[seam..].trim_start();
-            // `<bot>\n<think>` in a prompt, and `<bot><think>` in a turn.
-            if let Some(thought) = self.behind_opener(rest).filter(|_| thinks) {
-                return self.sample(prompt, thought, None);
-            }
-            // The prompt begins to think, and history leaves it out. Some turns begin with what closes thoughts, as if a prompt had opened
-            // them, or with an empty thought.
-            let empty = || self.behind_empty_thought(rest, close);
-            let behind = rest.strip_prefix(close).or_else(empty);
-            let rest = behind.map_or(&full[seam..], str::trim_start);
-            let thinking = format!("{THOUGHT}\n{close}\n\n{rest}");
-            self.sample(prompt, &thinking, Some(THOUGHT))
-        } else if is_closed && !thinks {
+        if let Some(thinking) = self.begun_in_prompt(prompt, rest, &full[seam..]) {
+            thinking
+        } else if is_closed && !self.has_thought(&full[seam..]) {
             // `<bot><think></think>` in a prompt, and `<bot>\n<think></think>` in a turn.
             let again = self.behind_empty_thought(&full[seam..], close);
             self.sample(prompt, again.unwrap_or(&full[seam..]), None)
@@ -502,6 +484,46 @@ impl Sampler<'_, '_> {
                 None => self.sample(&full[..seam], &full[seam..], None),
             }
         }
+    }
+
+    /// What opens and closes thoughts, without white space; nothing, where that is not known.
+    fn thought_markers(&self) -> [&str; 2] {
+        let shape = self.findings.reasoning.as_ref();
+        let open = shape.and_then(|shape| shape.open.as_deref());
+        let close = shape.and_then(|shape| shape.close.as_deref());
+        [open, close].map(|marker| marker.unwrap_or_default().trim())
+    }
+
+    /// Whether the thought of the conversation is in a text.
+    fn has_thought(&self, text: &str) -> bool {
+        let thought = self.conversation.turn.reasoning.as_ref();
+        thought.is_some_and(|thought| text.contains(thought.as_str()))
+    }
+
+    /// The sample of a turn whose prompt has begun to think, and has not ended. `rest` is what the prompt has of the turn, and `body`
+    /// what history has behind the header.
+    fn begun_in_prompt(&self, prompt: &str, rest: &str, body: &str) -> Option<Sample> {
+        let [open, close] = self.thought_markers();
+        // Where thoughts are written, the prompt must not have closed them.
+        let is_closed = !close.is_empty() && rest.contains(close);
+        let is_opened =
+            !open.is_empty() && rest.contains(open) || self.behind_opener(rest).is_some();
+        if !is_opened || is_closed {
+            return None;
+        }
+        let begun = body.trim_start();
+        if self.has_thought(body) {
+            // `<bot>\n<think>` in a prompt, and `<bot><think>` in a turn.
+            let thought = self.behind_opener(begun);
+            return Some(self.sample(prompt, thought.unwrap_or(body), None));
+        }
+        // The prompt begins to think, and history leaves it out. Some turns begin with what closes thoughts, as if a prompt had opened
+        // them, or with an empty thought.
+        let empty = || self.behind_empty_thought(begun, close);
+        let behind = begun.strip_prefix(close).filter(|_| !close.is_empty());
+        let behind = behind.or_else(empty).map(str::trim_start);
+        let thinking = format!("{THOUGHT}\n{close}\n\n{}", behind.unwrap_or(body));
+        Some(self.sample(prompt, &thinking, Some(THOUGHT)))
     }
 
     /// What the turn begins behind, if prompts say more there than conversations do, and these have nothing in its place: `<bot>` comes
@@ -558,6 +580,7 @@ impl Sampler<'_, '_> {
             written: written(&intended, output),
             intended,
             origin: Origin::Rendered,
+            has_inferred_thought: thought.is_some(),
         }
     }
 }

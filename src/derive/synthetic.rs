@@ -45,11 +45,22 @@ fn beside(answer: &Sample, findings: &Findings, rendered: &[Sample]) -> Vec<Samp
 fn thought_and_answer(answer: &Sample, open: &str, close: &str) -> Option<Sample> {
     let turn = AssistantTurn::content(ANSWER).with_reasoning(THOUGHT);
     let name = "a thought and an answer, made up";
-    let thought = format!("{THOUGHT}\n{close}\n\n{}", answer.output);
+    // History may have an empty thought behind the same opener, and then the turn goes on with what closes it.
+    let said = answer.output.trim_start().strip_prefix(close.trim());
+    let said = said.filter(|_| !close.trim().is_empty());
+    let said = said.map_or(answer.output.as_str(), str::trim_start);
+    let thought = format!("{THOUGHT}\n{close}\n\n{said}");
     let closed = answer.prefilled.rfind(close.trim());
     let Some(closed) = closed.filter(|_| !close.trim().is_empty()) else {
-        let output = format!("{open}\n{thought}");
-        return Some(made_up(name, answer, output, turn));
+        // Behind a prompt that opens the thought, the model goes on with it.
+        let output = match answer.prefilled.contains(open.trim()) {
+            true => thought,
+            false => format!("{open}\n{thought}"),
+        };
+        return Some(Sample {
+            has_inferred_thought: true,
+            ..made_up(name, answer, output, turn)
+        });
     };
     // Behind `<think></think>` of the prompt, which switches thinking off, no model thinks: the prompt that lets it
     // think ends before `</think>`. Where nothing opens the thought there, nobody knows how it begins.
@@ -58,6 +69,7 @@ fn thought_and_answer(answer: &Sample, open: &str, close: &str) -> Option<Sample
     begun.contains(open.trim()).then(|| Sample {
         prefix: answer.prefix[..answer.prefix.len() - cut].to_owned(),
         prefilled: begun.to_owned(),
+        has_inferred_thought: true,
         ..made_up(name, answer, thought, turn)
     })
 }
@@ -182,6 +194,8 @@ mod tests {
         let thought = format!("{THOUGHT}\n</t>\n\n{ANSWER}<end>");
         for (prefilled, expected) in [
             ("", Some(("", format!("<t>\n{thought}")))),
+            // A prompt may have opened it already.
+            ("<t>\n\n", Some(("<t>\n\n", thought.clone()))),
             // A prompt that switches thinking off closes the thought, and another one leaves it open.
             ("<t>\n\n</t>\n\n", Some(("<t>\n\n", thought.clone()))),
             // Nobody knows how a thought begins behind a prompt that only closes one.

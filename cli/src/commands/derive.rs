@@ -76,7 +76,8 @@ Exit codes:
      the model is misread, or a target of `--for` does not accept the template: the report says which,
      and the template is printed anyway.
      With `--check` and `--diff`: the existing response template reads something differently
-  2  no template could be derived, or the input can't be read")]
+  2  no template could be derived, or only one that loses most of what the chat template writes and
+     `--force` is not given, or the input can't be read")]
 pub(crate) struct Args {
     /// The chat templates: .jinja files, tokenizer_config.json files, models' folders, GGUF files,
     /// model ids such as org/name[@revision], or `-` for standard input
@@ -96,7 +97,8 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with_all = ["diff", "check"])]
     write: bool,
 
-    /// Replace the existing file of `-o`, or with `--write` the existing response template
+    /// Replace the existing file of `-o`, or with `--write` the existing response template; and take a
+    /// response template that loses most of what the chat template writes
     #[arg(long)]
     force: bool,
 
@@ -218,7 +220,9 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
             Some((outcome.source, &outcome.result.as_ref().ok()?.derivation))
         });
         if args.prints_template() {
-            let all = derived.map(|(source, d)| (source, d.template.as_value().clone()));
+            let kept =
+                derived.filter(|(source, derivation)| args.loss(source, derivation).is_none());
+            let all = kept.map(|(source, d)| (source, d.template.as_value().clone()));
             let all: Value = all.collect::<unjinja::Object>().into();
             print(&all, args.format)?;
         }
@@ -319,6 +323,18 @@ impl Args {
     fn prints_template(&self) -> bool {
         let elsewhere = self.file().is_some() || self.write || self.compares();
         !elsewhere && !self.prints_report()
+    }
+
+    /// Why a response template is handed out only if that is forced: it loses most of what the chat template writes.
+    fn loss(&self, source: &str, derivation: &Derivation) -> Option<String> {
+        let is_asked = self.force || self.compares() || self.prints_report();
+        (derivation.loses_most() && !is_asked).then(|| {
+            let (recovered, total) = (derivation.recovered(), derivation.proof.len());
+            format!(
+                "{source}: what could be derived loses most of what the chat template writes: only {recovered} of {total} renderings \
+                 are recovered; take it all the same with `--force`"
+            )
+        })
     }
 
     /// Whether what was derived is compared with what is there.
@@ -565,7 +581,14 @@ fn hand_out(
         otherwise,
     } = found;
     let derived = derivation.template.as_value();
-    let handed_out = if args.write {
+    let loss = args.loss(outcome.source, derivation);
+    let handed_out = if let Some(loss) = loss {
+        if is_alone && !args.quiet {
+            let report = report::derivation(template, derivation, siblings);
+            printing::tell_report(&report::coloured(&report));
+        }
+        Err(Failure::Input(loss))
+    } else if args.write {
         write_into_config(outcome.source, &template.name, derived, args.force)
     } else if args.compares() {
         compare_with_present(args, outcome.source, place, (template, derivation))

@@ -12,7 +12,7 @@ use unjinja::analysis::{Certainty, Evidence, Findings};
 use unjinja::chat_template::ChatTemplate;
 use unjinja::derive::{Derivation, Recovery};
 use unjinja::format::Format;
-use unjinja::{Object, Remedy, Value, json};
+use unjinja::{Object, Value, json};
 
 /// How much of a text is shown in a report.
 const SHOWN: usize = 160;
@@ -91,6 +91,7 @@ pub(crate) fn derivation(
             "what is guessed is in no rendering, so nothing proves it",
         );
     }
+    inferred(&mut out, derivation);
     for (lost, names) in lost(derivation) {
         line(
             &mut out,
@@ -360,6 +361,22 @@ pub(crate) fn format(format: &Format) -> String {
     out
 }
 
+/// What comes back of thoughts that are in no rendering.
+fn inferred(out: &mut String, derivation: &Derivation) {
+    let total = derivation.inferred.len();
+    if total == 0 {
+        return;
+    }
+    let recovered = derivation.recovered_inferred();
+    let text = format!("{recovered} of {total} texts with a thought written in recovered");
+    line(out, "inferred", &text);
+    for row in &derivation.inferred {
+        if let Some(why) = row.recovery.difference() {
+            line(out, "", &format!("not recovered: {}: {why}", row.name));
+        }
+    }
+}
+
 /// The findings, one a line.
 pub(crate) fn findings(findings: &Findings) -> String {
     let mut out = String::new();
@@ -368,7 +385,7 @@ pub(crate) fn findings(findings: &Findings) -> String {
     }
     for variable in &findings.assumed {
         let (name, value) = (&variable.name, variable.value);
-        let how = option_name(Remedy::Variable);
+        let how = option_name(variable.remedy());
         let text = format!("`{name}` is not set, so `{value}` is assumed: set it with {how}");
         line(&mut out, "assumed", &text);
     }

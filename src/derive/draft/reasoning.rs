@@ -57,12 +57,13 @@ impl Drafter<'_> {
         // Amid an answer, `Thought:` opens nothing: words do so at the turn's start alone.
         let opens = shape.opens().into_iter();
         let opens = opens.filter(|open| unlikely_in_prose(open) && !reads_like_prose(open));
-        // Where turns begin in several ways, a model may write one of them itself.
-        let headers = &self.findings.turn.headers;
+        // Where turns begin in several ways, or conversations otherwise than prompts, a model may write a header itself.
+        let turn = &self.findings.turn;
+        let writes_header = turn.headers.len() > 1 || !turn.before_seams.is_empty();
         let opens = opens.flat_map(|open| {
             // Further on it may only be spoken of: `Type <mull> first.`
             let at_start = [START + SPACE + exact(open)].into_iter();
-            let at_starts = (headers.len() > 1).then(|| self.words_at_start(open));
+            let at_starts = writes_header.then(|| self.words_at_start(open));
             let placed = at_start.chain(at_starts).map(Delimiter::Expression);
             [Delimiter::Exact(open.to_owned())]
                 .into_iter()
