@@ -327,6 +327,7 @@ fn a_derivation_reports_its_proof() {
         "reasons",
         "outputs",
         "drafts",
+        "ended_early",
         "renderings",
         "trials",
     ];
