@@ -240,10 +240,12 @@ def at_once(server, bodies, path=CHAT):
         return [status for status, _ in pool.map(lambda body: server.post(body, path), bodies)]
 
 
-def test_two_thousand_large_tools(server):
+@pytest.mark.parametrize(("count", "expected"), [(1000, 200), (2000, 400)])
+def test_thousands_of_large_tools(server, count, expected):
     properties = {f"argument_{at}": {"type": "string", "description": "x" * 50} for at in range(20)}
-    tools = [tool({"type": "object", "properties": properties}, f"tool_{at}") for at in range(2000)]
-    assert server.attack("2,000 large tools, twice", lambda: at_once(server, [question(tools=tools)] * 2)) == {200}
+    tools = [tool({"type": "object", "properties": properties}, f"tool_{at}") for at in range(count)]
+    name = f"{count} large tools, twice"
+    assert server.attack(name, lambda: at_once(server, [question(tools=tools)] * 2)) == {expected}
 
 
 def test_a_large_text_with_many_answers(server):
