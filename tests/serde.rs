@@ -320,6 +320,7 @@ fn a_derivation_reports_its_proof() {
         "missing_tokens",
         "findings",
         "proof",
+        "inferred",
         "refused",
         "damage",
         "mentions",

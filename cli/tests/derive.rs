@@ -614,7 +614,7 @@ fn the_report_is_json_for_programs() {
         .keys()
         .map(ToString::to_string)
         .collect();
-    assert_snapshot!(keys.join(" "), @"name variant beside template is_whole recovered missing_tokens findings proof refused damage mentions call_kinds reasons outputs drafts ended_early renderings trials response_schema for otherwise");
+    assert_snapshot!(keys.join(" "), @"name variant beside template is_whole recovered missing_tokens findings proof inferred refused damage mentions call_kinds reasons outputs drafts ended_early renderings trials response_schema for otherwise");
     assert_eq!(
         report.pointer("/missing_tokens/0"),
         Some(&"eos_token".into())

@@ -98,20 +98,29 @@ pub(super) fn assume(
     {
         let known = assumed.iter().map(|variable| variable.name.as_str());
         let tried: Vec<&str> = known.chain([name.as_str()]).collect();
-        let mut found = None;
-        for &value in plain_values(&name) {
+        let goes_on = |prober: &mut Prober<'_>, value: PlainValue| {
             prober.give(&name, value.to_value());
             let answer = ask(prober);
             // If another one is missing now, the template has gone on beyond this one.
             let next = self::needed(names, &answer, &tried);
-            if answer.is_ok() || next.is_some() || misses_token(&answer) {
-                found = Some(value);
-                needed = next;
-                break;
-            }
+            let goes_on = answer.is_ok() || next.is_some() || misses_token(&answer);
+            goes_on.then(|| (next, misses_token(&answer)))
+        };
+        let mut values = plain_values(&name).iter();
+        let found = values.find_map(|value| Some((*value, goes_on(prober, *value)?)));
+        let Some((mut value, (next, misses_token))) = found else {
             prober.take_back(&name);
+            break;
+        };
+        needed = next;
+        // What goes on to a token is added to it, and is a text as well.
+        if misses_token {
+            match goes_on(prober, PlainValue::EmptyText) {
+                Some(_) => value = PlainValue::EmptyText,
+                None => drop(prober.give(&name, value.to_value())),
+            }
         }
-        assumed.extend(found.map(|value| AssumedVariable { name, value }));
+        assumed.push(AssumedVariable { name, value });
     }
     // Where it can't be asked all the same, nothing has been gained by what was assumed; unless it is a token that is missing
     // now, which is what there is to be said.

@@ -347,12 +347,11 @@ impl TurnHeader {
 }
 
 /// What two texts begin with that is the same but for white space, up to the last marker in it, as each has it; all of the second,
-/// if the first has it and goes on with a marker, or if a sign ends both: so a prompt has words before what it says more. `None` if
-/// neither is so.
+/// if the first has it and goes on with a marker: so a prompt has words before what it says more. `None` if neither is so.
 fn shared_ignoring_space<'a, 'b>(a: &'a str, b: &'b str) -> Option<(&'a str, &'b str)> {
-    let is_header = |behind: &str| match markers::first_piece(behind.trim_start()) {
-        Some(piece) => markers::is_marker(piece),
-        None => b.trim_end().ends_with(markers::is_symbol),
+    let is_header = |behind: &str| {
+        let piece = markers::first_piece(behind.trim_start());
+        piece.is_some_and(markers::is_marker)
     };
     if let Some(behind) = behind_ignoring_space(a, b).filter(|behind| is_header(behind))
         && !b.trim().is_empty()
@@ -521,8 +520,8 @@ mod tests {
             ),
             // Words behind the last marker may belong to the turn.
             ("<bot> So", "<bot>\nSo", Some(("<bot>", "<bot>"))),
-            // Words that a sign ends are a header, where nothing or a marker stands behind them in a prompt.
-            ("Bot: ", "Bot:\n", Some(("Bot:", "Bot:"))),
+            // Words are a header where a marker stands behind them in a prompt.
+            ("Bot: ", "Bot:\n", None),
             (
                 "\n\nBot: <m></m>",
                 "\nBot: ",

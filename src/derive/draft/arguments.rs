@@ -59,10 +59,6 @@ impl Drafter<'_> {
         let mut between = match tagged.first_between() {
             // Where nothing else stands before a key and behind it, as in `most\t3`, it has to be there: `3` would be a key.
             space if tagged.open().trim().is_empty() && space.trim().is_empty() => space_of(space),
-            // Models leave out the bracket of a head that has a line of its own: no key goes on behind it.
-            ">\n" if tagged.between.len() == 1 => {
-                any_of([exact(">") + exact("\n").or_nothing(), exact("\n")])
-            }
             _ => variants(&tagged.between),
         };
         let nested = tagged.nested_quotes();
@@ -231,11 +227,6 @@ impl Drafter<'_> {
         // Models write a comma behind the last argument, too, where each has a line.
         let last = (exact(",") + SPACE).or_nothing() + bracket + SPACE + END;
         let end = SPACE + any_of([exact(",") + next(), last]);
-        if let Some(quote) = tagged.raw_quote {
-            let values = python_raw_values(quote, tagged.has_python_lists(), &next, &end);
-            let pattern = named("key", key) + values;
-            return arguments(pattern, json_or_text(&python_raw_quotes(quote)));
-        }
         let is_python = |(open, _): &(&str, &str)| open.contains(['\'', '"']);
         if let Some(quotes) = tagged.quotes().filter(|quotes| !is_python(quotes)) {
             let value = named("value", outside_quotes(quotes));
@@ -284,71 +275,6 @@ impl Drafter<'_> {
             .collect();
         arguments(pattern, json_or_text(&quotes))
     }
-}
-
-/// The expression for what stands behind a key of a Python call whose values all stand in one quote as they are: each up to the
-/// quote that the next key or the end follows. Models write the other quote as well, and none around what is no text.
-///
-/// A text is captured from the sign before it on, as in `="7"`, and with the sign behind it where there are quotes in it: by
-/// these the value parser knows it for a text. A list that Python prints, in quotes like all else, is one.
-fn python_raw_values(
-    quote: char,
-    has_lists: bool,
-    next: &dyn Fn() -> Pattern,
-    end: &Pattern,
-) -> Pattern {
-    let quotes = both_quotes(quote);
-    let comma = || exact(",") + ahead(next());
-    let closed = exact(")") + ahead(SPACE + END);
-    let texts = quotes.iter().flat_map(|quote| {
-        let within = |ends: Pattern| (not_ahead(exact(quote) + ends) + ANY).many();
-        let open = || exact("=") + &**quote;
-        // The value parser looks for the bracket first, so the last text may have a quote and a comma in it.
-        let to_end = within(any_of([exact(")"), exact(",") + next()]));
-        [
-            open() + within(one_of(",)")) + &**quote + comma(),
-            open() + to_end + &**quote + closed.clone(),
-            open() + none_of(quote).many() + &**quote + ahead(end.clone()),
-            behind(exact(quote)) + ANYTHING + ahead(exact(quote) + end),
-        ]
-    });
-    let within = any_of([json_string(), quoted_text("'"), none_of("\"'")]);
-    let list = in_brackets(within.few());
-    let bare = any_of([list, not_ahead(exact("=")) + ANYTHING]) + ahead(end.clone());
-    let printed =
-        behind(exact(&quotes[0])) + list_start() + ANYTHING + ahead(exact(&quotes[0]) + end);
-    let forms = has_lists.then_some(printed).into_iter().chain(texts);
-    let value = named("value", either(forms.chain([bare])));
-    let assigned = SPACE + "=" + SPACE + one_of("\"'").or_nothing();
-    let list = exact("=") + &*quotes[0] + ahead(list_start());
-    let begins = [
-        list.when(has_lists),
-        ahead(exact("=") + one_of("\"'")),
-        assigned,
-    ];
-    let begins = begins.into_iter().skip(usize::from(!has_lists));
-    either(begins) + value
-}
-
-/// What the value parser knows such texts by.
-fn python_raw_quotes(quote: char) -> Vec<[String; 2]> {
-    let quotes = both_quotes(quote);
-    let around = quotes.iter().flat_map(|quote| {
-        let open = format!("={quote}");
-        [")", ",", ""].map(|behind| [open.clone(), format!("{quote}{behind}")])
-    });
-    // Within lists, texts have the quotes of Python.
-    let nested = ["'", "'"].map(str::to_owned);
-    around.chain([nested]).collect()
-}
-
-/// A quote, and the other one.
-fn both_quotes(quote: char) -> [String; 2] {
-    let other = match quote {
-        '"' => "'",
-        _ => "\"",
-    };
-    [quote.to_string(), other.to_owned()]
 }
 
 /// The expression for a key in a Python call. Those of tools may have other signs than Python's names, and blanks, but none of
@@ -709,10 +635,10 @@ mod tests {
                 "<call=NAME>«<arg=KEY>RAW</arg>»</call>",
                 r"<arg=(?P<key>[^\n>]+)>(?P<value>.*?)(?:</arg>(?=\s*(?:<|\Z))|\s*\Z)",
             ),
-            // A line break that the format writes is none of the value, and may be all that ends a key.
+            // A line break that the format writes is none of the value.
             (
                 "<call=NAME>«<arg=KEY>\nRAW\n</arg>»</call>",
-                r"<arg=(?P<key>[^\n>]+)(?:>\n?|\n)(?P<value>.*?)(?:\n?</arg>(?=\s*(?:<|\Z))|\s*\Z)",
+                r"<arg=(?P<key>[^\n>]+)>\n?(?P<value>.*?)(?:\n?</arg>(?=\s*(?:<|\Z))|\s*\Z)",
             ),
             (
                 "<call=NAME>«<k>KEY</k><v>RAW</v>»</call>",
@@ -803,13 +729,6 @@ mod tests {
             ),
             // Texts that are JSON have no other quotes.
             ("NAME(«KEY=JSON·, »)", None),
-            // Where all values stand in one quote, models write the other as well, and lists with single ones.
-            (
-                "NAME(«KEY=\"RAW\"·, »)",
-                Some(
-                    r#"[["=\"","\")"],["=\"","\","],["=\"","\""],["='","')"],["='","',"],["='","'"],["'","'"]]"#,
-                ),
-            ),
         ] {
             let findings = invented::with_calls(["[", call, ", ", "]"]);
             let arguments = asked(&findings, &[], |drafter| {
