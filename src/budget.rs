@@ -20,7 +20,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Steps for one question. The largest of the templates in use takes a tenth.
+/// Steps for one question. The largest of the templates in use takes a fifth, to be tagged.
 pub(crate) const QUESTION: u64 = 40_000_000;
 /// Steps of a question that trying drafts may take.
 pub(crate) const TRYING: u64 = 20_000_000;
@@ -40,7 +40,7 @@ pub(crate) const BYTES_COMPILED_IN_A_STEP: u64 = 2;
 pub(crate) const BYTES_IN_A_STEP: usize = 64;
 
 /// The work that may still be done, shared by all who hold a copy.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub(crate) struct Budget(Option<Arc<Account>>);
 
 #[derive(Debug)]
@@ -69,7 +69,7 @@ impl Budget {
 
     /// Work without a limit, for those who count it elsewhere.
     pub(crate) fn unlimited() -> Budget {
-        Budget::default()
+        Budget(None)
     }
 
     /// At most so many steps of this budget.

@@ -96,7 +96,7 @@ struct Step {
     is_equal: bool,
 }
 
-/// What both have and what differs, in turns.
+/// Returns what both have and what differs, in turns.
 fn steps(old: &[&str], new: &[&str]) -> Vec<Step> {
     let mut steps = Vec::new();
     let (mut at_old, mut at_new) = (0, 0);

@@ -54,7 +54,7 @@ impl Arrivals {
 #[derive(Debug)]
 pub(crate) struct Seat {
     arrivals: Arc<Arrivals>,
-    /// Under which number it is among those that wait.
+    /// The number that it has among those that wait.
     number: Mutex<u64>,
     sent_away: Arc<Notify>,
 }

@@ -141,7 +141,7 @@ impl Making {
     }
 }
 
-/// What an answer says of itself.
+/// Makes what an answer says of itself.
 fn head(shared: &Shared, api: &dyn Api, request: &Request) -> Head {
     let now = SystemTime::now()
         .duration_since(UNIX_EPOCH)

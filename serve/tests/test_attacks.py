@@ -346,33 +346,27 @@ def test_large_bodies_that_do_not_go_on(upstream, source, rows):
         assert server.attack("20 large bodies that do not go on", work) == {200}
 
 
-def test_clients_that_read_nothing(server):
-    body = json.dumps(question("endless", stream=True)).encode()
+@pytest.mark.parametrize(
+    ("name", "count", "asked", "seconds"),
+    [
+        ("64 streams that are not read", 64, question("endless", stream=True), 2),
+        ("4 answers of 10 MB that are not read", 4, question("large"), 1),
+    ],
+)
+def test_clients_that_read_nothing(server, name, count, asked, seconds):
+    body = json.dumps(asked).encode()
 
     def work():
-        slow = [server.begin(body, buffer=4096) for _ in range(64)]
-        time.sleep(2)
-        found = [status_of(connection) for connection in slow]
-        for connection in slow:
-            connection.close()
-        return found
-
-    assert server.attack("64 streams that are not read", work) == {200}
-
-
-def test_large_answers_that_nobody_reads(server):
-    body = json.dumps(question("large")).encode()
-
-    def work():
-        slow = [server.begin(body, buffer=4096) for _ in range(4)]
+        slow = [server.begin(body, buffer=4096) for _ in range(count)]
+        # Whatever is to pile up has begun to come.
         select.select(slow, [], [], 60)
-        time.sleep(1)
+        time.sleep(seconds)
         found = [status_of(connection) for connection in slow]
         for connection in slow:
             connection.close()
         return found
 
-    assert server.attack("4 answers of 10 MB that are not read", work) == {200}
+    assert server.attack(name, work) == {200}
 
 
 def test_clients_that_leave_at_once(server):

@@ -24,7 +24,7 @@ pub(super) fn how_to_give(name: &str, words: impl Fn(Remedy) -> &'static str) ->
     }
 }
 
-/// What a token or a variable can be given with.
+/// The means to give a token or a variable.
 pub(super) fn remedy(name: &str) -> Remedy {
     match name {
         "bos_token" => Remedy::BosToken,

@@ -26,7 +26,7 @@ pub struct AssumedVariable {
 }
 
 impl AssumedVariable {
-    /// What it can be given with.
+    /// The means to give it.
     pub fn remedy(&self) -> Remedy {
         advice::remedy(&self.name)
     }
@@ -98,27 +98,27 @@ pub(super) fn assume(
     {
         let known = assumed.iter().map(|variable| variable.name.as_str());
         let tried: Vec<&str> = known.chain([name.as_str()]).collect();
-        let goes_on = |prober: &mut Prober<'_>, value: PlainValue| {
+        let beyond = |prober: &mut Prober<'_>, value: PlainValue| {
             prober.give(&name, value.to_value());
             let answer = ask(prober);
             // If another one is missing now, the template has gone on beyond this one.
             let next = self::needed(names, &answer, &tried);
-            let goes_on = answer.is_ok() || next.is_some() || misses_token(&answer);
-            goes_on.then(|| (next, misses_token(&answer)))
+            let is_token = misses_token(&answer);
+            (answer.is_ok() || next.is_some() || is_token).then_some((next, is_token))
         };
         let mut values = plain_values(&name).iter();
-        let found = values.find_map(|value| Some((*value, goes_on(prober, *value)?)));
-        let Some((mut value, (next, misses_token))) = found else {
+        let found = values.find_map(|value| Some((*value, beyond(prober, *value)?)));
+        let Some((mut value, (next, is_token))) = found else {
             prober.take_back(&name);
             break;
         };
         needed = next;
-        // What goes on to a token is added to it, and is a text as well.
-        if misses_token {
-            match goes_on(prober, PlainValue::EmptyText) {
-                Some(_) => value = PlainValue::EmptyText,
-                None => drop(prober.give(&name, value.to_value())),
+        // What a token is added to is a text as well.
+        if is_token {
+            if beyond(prober, PlainValue::EmptyText).is_some() {
+                value = PlainValue::EmptyText;
             }
+            prober.give(&name, value.to_value());
         }
         assumed.push(AssumedVariable { name, value });
     }
@@ -133,7 +133,7 @@ pub(super) fn assume(
     assumed
 }
 
-/// What a variable may be assumed to be: a token is a text.
+/// The values that a variable may be assumed to have: a token is a text.
 fn plain_values(name: &str) -> &'static [PlainValue] {
     match is_token(name) {
         true => &[PlainValue::EmptyText],
@@ -141,7 +141,7 @@ fn plain_values(name: &str) -> &'static [PlainValue] {
     }
 }
 
-/// Whether nothing is wrong but that a token is missing.
+/// Tells if nothing is wrong but that a token is missing.
 fn misses_token(answer: &Result<String, RenderError>) -> bool {
     let error = answer.as_ref().err();
     error.is_some_and(|error| error.undefined().is_some_and(is_token))

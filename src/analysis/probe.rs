@@ -198,7 +198,7 @@ pub(crate) struct Prober<'t> {
     words: Cell<usize>,
     /// The setting as JSON.
     given: String,
-    /// What came to the end of what it may take: others would, too.
+    /// The error of a rendering that took all that may be taken: others would, too.
     exhausted: RefCell<Option<RenderError>>,
     /// What has been rendered, by all that it was made of: the same is asked more than once.
     rendered: RefCell<HashMap<String, Result<String, RenderError>>>,

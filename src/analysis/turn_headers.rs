@@ -346,7 +346,7 @@ impl TurnHeader {
     }
 }
 
-/// What two texts begin with that is the same but for white space, up to the last marker in it, as each has it; all of the second,
+/// The beginning that two texts share but for white space, up to the last marker in it, as each has it; all of the second,
 /// if the first has it and goes on with a marker: so a prompt has words before what it says more. `None` if neither is so.
 fn shared_ignoring_space<'a, 'b>(a: &'a str, b: &'b str) -> Option<(&'a str, &'b str)> {
     let is_header = |behind: &str| {

@@ -1,4 +1,4 @@
-//! How long checks have taken, where there is a clock.
+//! The time that checks have taken, where there is a clock.
 
 use std::time::{Duration, Instant};
 

@@ -70,7 +70,7 @@ use crate::response::{Language, ResponseTemplate, TemplateError, Tools};
 use crate::value::{Object, Value};
 
 use choices::Choices;
-use sample::Sampling;
+use sample::{Origin, Sample, Sampling};
 use search::{Chosen, Search};
 use search_input::SearchInput;
 use thin::Thinning;
@@ -102,7 +102,7 @@ pub struct Derivation {
     pub findings: Findings,
     /// What it makes of the chat template's own renderings.
     pub proof: Vec<ProofRow>,
-    /// What it makes of texts in which a thought was written as a model writes it behind the prompt, because the chat template
+    /// Its reading of texts in which a thought was written as a model writes it behind the prompt, because the chat template
     /// never writes one there: what is only inferred is not among the renderings, and is counted by itself.
     pub inferred: Vec<ProofRow>,
     /// The conversations that the chat template refuses, and why.
@@ -126,7 +126,7 @@ pub struct Derivation {
     pub tools: Tools,
     /// How many drafts were tried, each of which is another template.
     pub drafts: usize,
-    /// Whether trying drafts took all the work that it may, so that a better one may have been left untried.
+    /// Set if trying drafts took all the work that it may, so that a better one may have been left untried.
     pub ended_early: bool,
     /// How many conversations the chat template has rendered, no two of which are the same.
     pub renderings: usize,
@@ -198,13 +198,18 @@ impl Derivation {
     ) -> Derivation {
         let mentions = mentions::texts(&search_input.mentions, &chosen.recovered_mentions);
         let field = options.reasoning_field.as_str();
-        let proof = proof::rows(&chosen.template, field, &search_input, &mut sampling);
-        let inferred = proof::rows_with_inferred_thoughts(
-            &chosen.template,
-            field,
-            &search_input,
-            &mut sampling,
-        );
+        let mut rows = |counts: fn(&Sample) -> bool| {
+            proof::rows(
+                &chosen.template,
+                field,
+                &search_input,
+                &mut sampling,
+                counts,
+            )
+        };
+        // What was made up says nothing of the chat template.
+        let proof = rows(|sample| sample.origin == Origin::Rendered);
+        let inferred = rows(|sample| sample.has_inferred_thought);
         let findings = &search_input.findings;
         let call_kinds = call_kinds::tried(&chosen.template, field, &mut sampling, findings);
         let outputs = search_input.outputs.iter();
@@ -379,12 +384,12 @@ impl Derivation {
         recovered(&self.proof)
     }
 
-    /// How many texts are recovered whose thoughts are [inferred](Self::inferred).
+    /// The number of texts that are recovered, of those whose thoughts are [inferred](Self::inferred).
     pub fn recovered_inferred(&self) -> usize {
         recovered(&self.inferred)
     }
 
-    /// Whether it loses more of what the chat template writes than it recovers: nobody is served by such a response template.
+    /// Tells if it loses more of what the chat template writes than it recovers: nobody is served by such a response template.
     pub fn loses_most(&self) -> bool {
         2 * self.recovered() < self.proof.len()
     }

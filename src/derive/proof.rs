@@ -161,33 +161,8 @@ impl DamageRow {
     }
 }
 
-/// What a template makes of the chat template's own renderings.
+/// Tries a template on those samples that count.
 pub(super) fn rows(
-    template: &ResponseTemplate,
-    field: &str,
-    search_input: &SearchInput,
-    sampling: &mut Sampling<'_>,
-) -> Vec<ProofRow> {
-    // What was made up says nothing of the chat template.
-    rows_of(template, field, search_input, sampling, |sample| {
-        sample.origin == Origin::Rendered
-    })
-}
-
-/// What a template makes of texts in which a thought was written, because the chat template never writes one there: as a model does
-/// behind such a prompt.
-pub(super) fn rows_with_inferred_thoughts(
-    template: &ResponseTemplate,
-    field: &str,
-    search_input: &SearchInput,
-    sampling: &mut Sampling<'_>,
-) -> Vec<ProofRow> {
-    rows_of(template, field, search_input, sampling, |sample| {
-        sample.has_inferred_thought
-    })
-}
-
-fn rows_of(
     template: &ResponseTemplate,
     field: &str,
     search_input: &SearchInput,

@@ -39,7 +39,7 @@ pub(super) struct Sample {
     pub(super) written: AssistantTurn,
     /// Where it comes from.
     pub(super) origin: Origin,
-    /// Whether its thought was written in, as a model writes one behind the prompt.
+    /// Set if its thought was written in, as a model writes one behind the prompt.
     pub(super) has_inferred_thought: bool,
 }
 
@@ -486,7 +486,7 @@ impl Sampler<'_, '_> {
         }
     }
 
-    /// What opens and closes thoughts, without white space; nothing, where that is not known.
+    /// The markers that open and close thoughts, without white space; empty where they are not known.
     fn thought_markers(&self) -> [&str; 2] {
         let shape = self.findings.reasoning.as_ref();
         let open = shape.and_then(|shape| shape.open.as_deref());
@@ -494,7 +494,7 @@ impl Sampler<'_, '_> {
         [open, close].map(|marker| marker.unwrap_or_default().trim())
     }
 
-    /// Whether the thought of the conversation is in a text.
+    /// Tells if the thought of the conversation is in a text.
     fn has_thought(&self, text: &str) -> bool {
         let thought = self.conversation.turn.reasoning.as_ref();
         thought.is_some_and(|thought| text.contains(thought.as_str()))

@@ -30,7 +30,7 @@ pub(super) struct Chosen {
     pub(super) drafts: usize,
     /// How many texts they have read.
     pub(super) trials: usize,
-    /// Whether more drafts could have been tried with more work.
+    /// Set if more drafts could have been tried with more work.
     pub(super) ended_early: bool,
     /// Of each damaged text, whether it is recovered.
     pub(super) recovered_damage: Vec<bool>,

@@ -12,14 +12,14 @@ use super::schema::SchemaRules;
 use super::{Beyond, Grammar, Rule, other_keys, remainder};
 use crate::value::Value;
 
-/// What has no more nodes than this is written wherever it stands.
+/// Nodes of a schema that is written wherever it stands, instead of as a rule.
 const MAX_SHORT: usize = 8;
 
 /// Makes the nodes of a grammar, and keeps its rules.
 #[derive(Debug)]
 pub struct Builder {
     rules: RefCell<IndexMap<String, Rule>>,
-    /// How many rules asked for a name.
+    /// The number of rules that asked for a name.
     asked: RefCell<HashMap<String, usize>>,
     /// Rules of schemas, to be found again by what they look like.
     shared: RefCell<HashMap<u64, Vec<String>>>,
@@ -506,7 +506,7 @@ impl Builder {
         rules
     }
 
-    /// Which of the notations this is.
+    /// The number of a notation.
     pub(super) fn notation_number(&self, notation: &Notation) -> usize {
         let mut notations = self.notations.borrow_mut();
         let known = notations.iter().position(|known| known == notation);

@@ -70,21 +70,21 @@ const LISTED: [&str; 4] = ["anyOf", "oneOf", "allOf", "prefixItems"];
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Limit {
-    /// How many tools there are.
+    /// The number of tools.
     Tools,
-    /// How many values stand in the schemas.
+    /// The number of values in the schemas.
     Values,
-    /// How deep schemas stand in one another.
+    /// The depth of schemas in one another.
     Depth,
-    /// How many values an `enum` lists.
+    /// The number of values that an `enum` lists.
     Listed,
-    /// How many steps it takes to write them: what stands beside `anyOf` or in `allOf` is written again for each part, and what an
+    /// The steps that writing them takes: what stands beside `anyOf` or in `allOf` is written again for each part, and what an
     /// argument refers to for each argument.
     Steps,
 }
 
 impl Limit {
-    /// How much of it there may be.
+    /// The most of it that there may be.
     pub fn most(self) -> usize {
         match self {
             Limit::Tools => MAX_TOOLS,
@@ -106,7 +106,7 @@ impl Limit {
         }
     }
 
-    /// What could be done about it.
+    /// The remedy.
     fn advice(self) -> &'static str {
         match self {
             Limit::Tools => "offer fewer tools",
@@ -181,7 +181,7 @@ pub(super) fn short_name(name: &str) -> &str {
     &name[..end.unwrap_or(name.len())]
 }
 
-/// What is beyond a limit, and where.
+/// A place that is beyond a limit.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct TooMuch {
@@ -192,7 +192,7 @@ pub struct TooMuch {
 }
 
 impl TooMuch {
-    /// What is wrong, and what to do about it, where a remedy has another name than in the library.
+    /// The message, where a remedy has another name than in the library.
     pub fn explain(&self, name: impl Fn(Remedy) -> &'static str) -> String {
         let TooMuch { place, limit } = self;
         let advice = limit.advice();
@@ -206,7 +206,7 @@ impl TooMuch {
         }
     }
 
-    /// What is said where any value is allowed instead.
+    /// The warning where any value is allowed instead.
     fn warning(&self) -> String {
         let TooMuch { place, limit } = self;
         format!("{place}: {limit}, so any value is allowed there")
@@ -221,7 +221,7 @@ impl fmt::Display for TooMuch {
 
 impl std::error::Error for TooMuch {}
 
-/// How much may still be made of the schemas of a request.
+/// The work that may still be done for the schemas of a request.
 #[derive(Debug)]
 pub(super) struct Room {
     beyond: Beyond,
@@ -240,7 +240,7 @@ impl Room {
         }
     }
 
-    /// What was beyond a limit first, unless any value may stand there.
+    /// The first place that was beyond a limit, unless any value may stand there.
     pub(super) fn refused(&self) -> Option<TooMuch> {
         self.refused.borrow().clone()
     }
@@ -283,7 +283,7 @@ impl Room {
     }
 }
 
-/// Where in a schema one is. A pointer is made of it only if it is asked for: keys may be long.
+/// The way to a place in a schema. A pointer is made of it only if it is asked for: keys may be long.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Path(Option<Arc<Step>>);
 
@@ -432,7 +432,7 @@ impl Copy<'_> {
     }
 }
 
-/// How many values a schema has without the schemas in it, each of which counts as one.
+/// The number of values of a schema without the schemas in it, each of which counts as one.
 fn size_of_schema(schema: &Object) -> Result<usize, Limit> {
     let mut size = 1;
     for (key, value) in schema {
@@ -453,7 +453,7 @@ fn size_of_schema(schema: &Object) -> Result<usize, Limit> {
     Ok(size)
 }
 
-/// How many values a value has, if it is not too deep.
+/// The number of values in a value, if it is not too deep.
 fn size_of(value: &Value) -> Result<usize, Limit> {
     let mut values = vec![(value, 0)];
     let mut size = 0;

@@ -77,7 +77,7 @@ pub(super) fn expr(regex: &str) -> Result<Expr, String> {
     Ok(Expr::sequence(all))
 }
 
-/// How many ranges of characters a pattern has when each repeat is written out.
+/// The number of ranges of characters in a pattern when each repeat is written out.
 fn ranges_of(hir: &Hir) -> usize {
     match hir.kind() {
         HirKind::Literal(literal) => literal.0.len(),
@@ -94,7 +94,7 @@ fn ranges_of(hir: &Hir) -> usize {
     }
 }
 
-/// How many ranges of characters the nodes of a pattern have.
+/// The number of ranges of characters in the nodes of a pattern.
 pub(super) fn size(pattern: &Expr) -> usize {
     let (mut nodes, mut size) = (vec![pattern], 0);
     while let Some(node) = nodes.pop() {

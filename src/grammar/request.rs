@@ -36,7 +36,7 @@ pub enum Reasoning {
     Off,
 }
 
-/// What becomes of a schema that is beyond a [limit](super::Limit).
+/// The answer to a schema that is beyond a [limit](super::Limit).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Beyond {
@@ -61,7 +61,7 @@ pub struct Request {
     pub answer: Option<Value>,
     /// The prompt, which may have begun the turn.
     pub prompt: String,
-    /// What becomes of a schema that is beyond a limit.
+    /// The answer to a schema that is beyond a limit.
     pub beyond: Beyond,
 }
 
@@ -211,7 +211,7 @@ pub enum GrammarError {
 }
 
 impl GrammarError {
-    /// What is wrong, and what to do about it, where a remedy has another name than in the library.
+    /// The message, where a remedy has another name than in the library.
     pub fn explain(&self, name: impl Fn(Remedy) -> &'static str) -> String {
         match self {
             GrammarError::TooMuch(too_much) => too_much.explain(name),

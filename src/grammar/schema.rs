@@ -200,7 +200,7 @@ impl<'b> SchemaRules<'b> {
         rule
     }
 
-    /// What the rule of the schema that is being written is called: after the key that it stands under.
+    /// The name of the rule of the schema that is being written: after the key that it stands under.
     fn rule_name(&self) -> String {
         let own = self.path.steps().count() - self.above;
         let steps: Vec<&str> = self.path.steps().take(own).collect();
@@ -831,7 +831,7 @@ impl<'b> SchemaRules<'b> {
         })
     }
 
-    /// How many steps it takes to see to it that a key is none of these.
+    /// The steps that it takes to see to it that a key is none of these.
     fn cost_of_keys(&self, declared: &[String]) -> usize {
         let signs = declared
             .iter()
@@ -1037,7 +1037,7 @@ fn keep_first(texts: &mut Vec<String>) {
     texts.retain(|text| seen.insert(text.clone()));
 }
 
-/// Whether a schema has others in it that may lead back to it.
+/// Tells if a schema has others in it that may lead back to it.
 fn has_schemas(schema: &Value) -> bool {
     let keys = [
         "properties",
@@ -1050,7 +1050,7 @@ fn has_schemas(schema: &Value) -> bool {
     keys.iter().any(|key| schema.get(key).is_some())
 }
 
-/// How many values these are, those in others included.
+/// The number of these values, those in others included.
 fn size_of<'v>(values: impl Iterator<Item = &'v Value>) -> usize {
     let mut values: Vec<&Value> = values.collect();
     let mut size = 0;
@@ -1076,7 +1076,7 @@ fn variants_of(schema: &Object) -> Option<(&'static str, &[Value])> {
         .find_map(|key| Some((key, schema.get(key)?.as_array()?)))
 }
 
-/// What stands beside variants, and says something of values. In `{"type": "object", "anyOf": [{"required": ["a"]}, …]}`, the type
+/// The keys beside variants that say something of values. In `{"type": "object", "anyOf": [{"required": ["a"]}, …]}`, the type
 /// is that of each variant.
 fn beside_variants<'s>(
     schema: &'s Object,
@@ -1097,7 +1097,7 @@ fn beside_variants<'s>(
     })
 }
 
-/// How many steps it takes to write each variant together with what stands beside all of them.
+/// The steps that it takes to write each variant together with what stands beside all of them.
 fn cost_of_variants(schema: &Object) -> usize {
     let Some((key, all)) = variants_of(schema) else {
         return 0;
@@ -1138,10 +1138,10 @@ const TELLING: [(&str, &str); 10] = [
     ("maximum", "number"),
 ];
 
-/// What a schema says of the types of its values.
+/// The types of values that a schema names.
 #[derive(Debug, Clone, Default)]
 struct TypeWords {
-    /// What stands under `type`, if there is that.
+    /// The types under `type`, if there is that key.
     named: Option<Vec<String>>,
     /// The first of the other keys that tell the type.
     telling: Option<usize>,
@@ -1329,7 +1329,7 @@ pub(super) fn named_types(root: &Value, schema: &Value) -> Vec<String> {
     types
 }
 
-/// Whether a schema brings definitions of its own.
+/// Tells if a schema brings definitions of its own.
 pub(super) fn defines(schema: &Value) -> bool {
     ["$defs", "definitions"]
         .iter()
@@ -1375,7 +1375,7 @@ pub(super) fn with_definitions(root: &Value, schema: Value) -> (Value, usize) {
     (schema.into(), size)
 }
 
-/// What these refer to.
+/// The references of these.
 fn references<'v>(values: impl Iterator<Item = &'v Value>) -> Vec<&'v str> {
     let mut values: Vec<&Value> = values.collect();
     let mut all = Vec::new();
@@ -1392,7 +1392,7 @@ fn references<'v>(values: impl Iterator<Item = &'v Value>) -> Vec<&'v str> {
     all
 }
 
-/// Whether a schema refers to another one.
+/// Tells if a schema refers to another one.
 pub(super) fn refers(schema: &Value) -> bool {
     !references(std::iter::once(schema)).is_empty()
 }

@@ -91,15 +91,15 @@ const MAX_UNFOLDED: usize = 500;
 
 struct Writer<'g> {
     grammar: &'g Grammar,
-    /// How many nodes each rule has with all that it refers to; `None` for those that lead back to themselves.
+    /// The number of nodes of each rule with all that it refers to; `None` for those that lead back to themselves.
     unfolded: HashMap<&'g str, Option<usize>>,
-    /// What was written as a grammar, to be found again by what it looks like: calls stand in several places.
+    /// The texts of nodes that were written as grammars, to be found again by what they look like: calls stand in several places.
     written: HashMap<u64, Vec<(Expr, String)>>,
     automata: Automata,
     warnings: Vec<String>,
 }
 
-/// How many nodes each rule has with all that it refers to; `None` for those that lead back to themselves.
+/// The number of nodes of each rule with all that it refers to; `None` for those that lead back to themselves.
 fn unfolded(grammar: &Grammar) -> HashMap<&str, Option<usize>> {
     let mut found: HashMap<&str, Option<usize>> = HashMap::new();
     for circle in circles(grammar) {
@@ -127,7 +127,7 @@ fn unfolded(grammar: &Grammar) -> HashMap<&str, Option<usize>> {
     found
 }
 
-/// How many nodes a node has, and the rules that it refers to; JSON is described by its schema.
+/// The number of nodes in a node, and the rules that it refers to; JSON is described by its schema.
 fn parts_of(expr: &Expr) -> (usize, Vec<&str>) {
     let (mut size, mut names) = (0, Vec::new());
     let mut nodes = vec![expr];

@@ -111,7 +111,7 @@ impl Survey {
         }
     }
 
-    /// Why nothing is derived, with names of the caller for what it advises to make use of.
+    /// The reason why nothing is derived, with names of the caller for what it advises to make use of.
     ///
     /// ```
     /// use unjinja::Remedy;

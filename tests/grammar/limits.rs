@@ -44,7 +44,7 @@ fn many(count: usize, one: impl Fn(usize) -> String) -> String {
     (0..count).map(one).collect::<Vec<_>>().join(", ")
 }
 
-/// How long a grammar is in each language, as far as it can be written: GBNF, Lark, a structural tag.
+/// The length of a grammar in each language, as far as it can be written: GBNF, Lark, a structural tag.
 fn lengths(grammar: &Grammar) -> [usize; 3] {
     [
         grammar.to_gbnf().text.len(),
@@ -53,7 +53,7 @@ fn lengths(grammar: &Grammar) -> [usize; 3] {
     ]
 }
 
-/// What is nested is written once for each level, whatever it is nested in.
+/// Levels of nesting are written once each, whatever they stand in.
 #[test]
 fn a_grammar_grows_with_the_depth_of_its_schema() {
     let in_object = (r#"{"type": "object", "properties": {"a": "#, "}}");
@@ -87,7 +87,7 @@ fn a_grammar_grows_with_the_depth_of_its_schema() {
     }
 }
 
-/// What many refer to is written once.
+/// Definitions that many refer to are written once.
 #[test]
 fn what_is_referred_to_is_shared() {
     // Written out, this has 2^40 leaves.
@@ -117,7 +117,7 @@ fn what_is_referred_to_is_shared() {
     assert_eq!(gbnf.matches(r#""\"a\"""#).count(), 1, "{gbnf}");
 }
 
-/// What comes of a schema: a grammar, or what is beyond which limit.
+/// The outcome of a schema: a grammar, or the limit that it is beyond.
 type Expected = Option<(Limit, &'static str)>;
 
 /// Schemas that are to take all there is, as an argument `x` or as whole parameters.
@@ -345,7 +345,7 @@ fn any_value_may_stand_where_a_schema_is_beyond_a_limit_and_the_rest_is_held() {
     assert!(lists > 0 && lists.is_multiple_of(127), "{lists}: {tag}");
 }
 
-/// What a regular expression can't be is told with the schema that makes it so.
+/// Expressions that would be too long are told with the schema that makes them so.
 #[test]
 fn what_makes_an_expression_long_is_named() {
     let tools = argument(&nested(r#"{"type": "array", "items": "#, "}", 40));

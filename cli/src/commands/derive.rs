@@ -325,7 +325,7 @@ impl Args {
         !elsewhere && !self.prints_report()
     }
 
-    /// Why a response template is handed out only if that is forced: it loses most of what the chat template writes.
+    /// The reason to hand out a response template only if that is forced: it loses most of what the chat template writes.
     fn loss(&self, source: &str, derivation: &Derivation) -> Option<String> {
         let is_asked = self.force || self.compares() || self.prints_report();
         (derivation.loses_most() && !is_asked).then(|| {

@@ -361,7 +361,7 @@ pub(crate) fn format(format: &Format) -> String {
     out
 }
 
-/// What comes back of thoughts that are in no rendering.
+/// Reports what comes back of thoughts that are in no rendering.
 fn inferred(out: &mut String, derivation: &Derivation) {
     let total = derivation.inferred.len();
     if total == 0 {

@@ -1,4 +1,4 @@
-//! What one rendering may spend, since anybody may have written the template.
+//! The work that one rendering may spend, since anybody may have written the template.
 //!
 //! minijinja counts instructions. What a single instruction does, whether it joins, repeats, compares
 //! or searches, is counted here in one unit, bytes: those of a text or a list that is made, a share of
@@ -92,7 +92,7 @@ pub(super) fn too_many_steps() -> String {
     }
 }
 
-/// What is said where one rendering would do, but not after all those before it.
+/// The message where one rendering would do, but not after all those before it.
 pub(super) const NOTHING_LEFT: &str = "the renderings so far have taken too much work to go on";
 
 /// Notes how many instructions have been run, where a loop or a macro begins and where the rendering ends. What fails in between

@@ -16,7 +16,7 @@ const FUNCTION: &str = "__generation";
 /// Characters that Unicode keeps free for a program's own use, and that no text holds.
 const MARKS: [char; 2] = ['\u{fdd0}', '\u{fdd1}'];
 
-/// What a tag becomes, given its keyword, if it is one of these.
+/// The text that a tag becomes, given its keyword, if it is one of these.
 pub(super) fn spelled(keyword: &str) -> Option<String> {
     match keyword {
         "generation" => Some(format!("call {FUNCTION}()")),

@@ -1,4 +1,4 @@
-//! What strings mean that are written down in a template.
+//! Strings that are written down in a template, and their meaning.
 //!
 //! Jinja hands them to Python's codec `unicode_escape`, with all that is beyond ASCII written as escapes before. minijinja
 //! reads them as JSON does, which is another language: `\/` is two characters here, `\a` is one, and a
@@ -7,13 +7,13 @@
 /// A string can't be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct LiteralError {
-    /// Where in the string, and how many bytes of it.
+    /// The place in the string.
     pub(crate) at: usize,
     pub(crate) length: usize,
     pub(crate) message: String,
 }
 
-/// What stands for half a character, which no text of ours can hold.
+/// The character in place of half a one, which no text of ours can hold.
 const REPLACEMENT: char = char::REPLACEMENT_CHARACTER;
 
 /// The characters of a string, given what stands between its quotes, each with where it is written.
@@ -54,7 +54,7 @@ pub(super) fn spelled(text: &str) -> String {
     spelled
 }
 
-/// Whether minijinja reads a string alike, given what stands between its quotes, which can be read.
+/// Tells if minijinja reads a string alike, given what stands between its quotes, which can be read.
 pub(super) fn is_read_alike(written: &str) -> bool {
     let mut rest = written;
     while let Some(at) = rest.find('\\') {

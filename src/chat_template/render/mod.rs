@@ -65,7 +65,7 @@ use program::Program;
 use spelling::Respelled;
 use steps::{NotedSpans, Steps};
 
-/// Whether there is no system: WebAssembly without one has no clock, and no threads.
+/// Set where there is no system: WebAssembly without one has no clock, and no threads.
 pub(crate) const IS_BARE: bool = cfg!(all(target_family = "wasm", target_os = "unknown"));
 
 /// Bytes of a text that is worth looking at, where a few short messages are rendered: there are dozens of such texts,

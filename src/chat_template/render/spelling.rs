@@ -1,4 +1,4 @@
-//! What Jinja reads and minijinja does not, written as minijinja reads it.
+//! Texts that Jinja reads and minijinja does not, written as minijinja reads them.
 //!
 //! minijinja's parser takes a text, and no tokens. So the template is gone through token by token, and what would be refused
 //! or mean something else there is spelled otherwise: the tag `{% generation %}`, strings with escapes of Python,
@@ -11,7 +11,7 @@ use minijinja::machinery::Token;
 use super::tokens::{TokenError, tokens};
 use super::{generation, literals};
 
-/// What a variable is called that is named `in` where it is set. When the template has been compiled, it gets its name back.
+/// The name of a variable that is called `in` where it is set. When the template has been compiled, it gets its own back.
 pub(super) const IN: &str = "__in";
 
 /// A name as it stands in the template.
@@ -26,9 +26,9 @@ pub(super) fn original_name(name: &str) -> &str {
 #[derive(Debug, Clone)]
 pub(super) struct Respelled {
     pub(super) text: String,
-    /// Where in the text, and where in the original, each of its pieces begins that is as it was.
+    /// The places in the text and in the original at which each piece begins that is as it was.
     pub(super) seams: Vec<(usize, usize)>,
-    /// Whether there was a tag `{% generation %}`.
+    /// Set if there was a tag `{% generation %}`.
     pub(super) marks_generation: bool,
 }
 
@@ -58,39 +58,39 @@ pub(super) fn respelled(jinja: &str) -> Result<Option<Respelled>, TokenError> {
 
 struct Speller<'t> {
     jinja: &'t str,
-    /// What is spelled otherwise, and how.
+    /// The places that are spelled otherwise, with their new spelling.
     edits: Vec<(Range<usize>, String)>,
     marks_generation: bool,
     before: Before<'t>,
     /// A list of expressions that may turn out to be a tuple.
     tuple: Option<Tuple>,
-    /// How many brackets are open.
+    /// The number of open brackets.
     depth: usize,
 }
 
-/// What has been read of a tag.
+/// The part of a tag that has been read.
 #[derive(Clone, Copy, Default)]
 struct Before<'t> {
     /// The keyword of the tag; empty where something is printed, or before it has been read.
     keyword: &'t str,
-    /// Whether the next token is the first one of a tag.
+    /// Set if the next token is the first one of a tag.
     is_tag_start: bool,
-    /// Whether an operand has ended, so that an operator or the end may follow.
+    /// Set if an operand has ended, so that an operator or the end may follow.
     is_operand: bool,
-    /// Whether a name follows that is no variable: behind a dot, a bar, or `is`.
+    /// Set if a name follows that is no variable: behind a dot, a bar, or `is`.
     is_name: bool,
-    /// Whether that name is one of a test.
+    /// Set if that name is one of a test.
     is_test_next: bool,
-    /// Whether the last token is the name of a test.
+    /// Set if the last token is the name of a test.
     is_test: bool,
-    /// Whether names are being set: before `=`, or before the `in` of a loop.
+    /// Set while names are being set: before `=`, or before the `in` of a loop.
     is_target: bool,
 }
 
 /// Expressions that may stand without parentheses around them.
 struct Tuple {
     start: usize,
-    /// Whether there has been a comma.
+    /// Set if there has been a comma.
     is_tuple: bool,
 }
 

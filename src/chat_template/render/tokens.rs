@@ -11,7 +11,7 @@ use super::{literals, syntax};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct TokenError {
     pub(crate) message: String,
-    /// Where, if it is a string that can't be read.
+    /// The place, if it is a string that can't be read.
     pub(crate) place: Option<Range<usize>>,
 }
 
@@ -19,7 +19,7 @@ pub(crate) struct TokenError {
 pub(crate) struct Tokens<'t> {
     tokenizer: Tokenizer<'t>,
     jinja: &'t str,
-    /// Where the last one ended.
+    /// The end of the last one.
     at: usize,
     has_failed: bool,
 }
@@ -68,7 +68,7 @@ impl<'t> Iterator for Tokens<'t> {
 }
 
 impl<'t> Tokens<'t> {
-    /// Where the string stands that comes next.
+    /// The place of the string that comes next.
     fn next_string(&self) -> Range<usize> {
         let bytes = self.jinja.as_bytes();
         let blanks = bytes[self.at..]

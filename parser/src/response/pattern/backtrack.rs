@@ -94,7 +94,7 @@ struct Failures {
     words: usize,
     after: Notes,
     before: Notes,
-    /// What it has taken to make room since somebody asked, in steps.
+    /// Steps that making room has taken since somebody asked.
     work: u64,
 }
 

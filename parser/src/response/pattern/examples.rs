@@ -75,7 +75,7 @@ pub fn drafts(pattern: &str) -> Vec<Draft> {
     }
 }
 
-/// What references stand for: the first text of each group that has been gone through.
+/// The texts that references stand for: the first of each group that has been gone through.
 type Groups = Vec<Option<Draft>>;
 
 fn of_node(node: &Node, groups: &mut Groups) -> Vec<Draft> {

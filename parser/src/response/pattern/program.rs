@@ -223,12 +223,12 @@ impl Program {
         })
     }
 
-    /// Whether any text of a group is referred to.
+    /// Tells if any text of a group is referred to.
     pub fn has_references(&self) -> bool {
         self.referred != 0
     }
 
-    /// Whether a slot bounds a group whose text is referred to.
+    /// Tells if a slot bounds a group whose text is referred to.
     pub fn is_referred_to(&self, slot: usize) -> bool {
         slot > 0 && self.referred >> ((slot - 1) / 2).min(MAX_GROUPS) & 1 == 1
     }

@@ -137,7 +137,7 @@ fn pairs(value: &Value) -> Result<Vec<(Value, Value)>, Error> {
 }
 
 /// By what an item is sorted: itself, or the attributes that are named.
-/// What an item is sorted by: always a list, so that keys without an order may be equal.
+/// The key that an item is sorted by: always a list, so that keys without an order may be equal.
 fn sort_key(item: &Value, path: Option<&Value>, case_sensitive: bool) -> Result<Value, Error> {
     let by = match (path, path.and_then(Value::as_str)) {
         (None, _) => vec![item.clone()],

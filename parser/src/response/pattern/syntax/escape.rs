@@ -92,7 +92,7 @@ impl Parser<'_> {
         self.reference(offset, &digits)
     }
 
-    /// What a group has matched, given its name or its number.
+    /// A reference to what a group has matched, given its name or its number.
     pub(super) fn reference(&mut self, offset: usize, name: &str) -> Result<Piece> {
         self.note(Construct::Backreference, offset);
         let refuse =

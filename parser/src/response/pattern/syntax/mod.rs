@@ -311,9 +311,9 @@ struct Flags {
 /// A group that `\1` and its like may refer to.
 #[derive(Clone, Copy)]
 struct NumberedGroup {
-    /// Which of the groups it is that are kept, if it is.
+    /// Its index among the groups that are kept, if it is one of them.
     kept: Option<usize>,
-    /// Whether its `)` has been read, and it has not begun anew.
+    /// Set once its `)` has been read, until it begins anew.
     is_closed: bool,
 }
 
