@@ -778,14 +778,15 @@ fn closes_anywhere(text: &str) -> bool {
     first_piece(text).is_some_and(markers::is_closed)
 }
 
-/// The line break between calls and what ends a turn, if what reads the turn may know that by its line.
+/// The line break between what closes calls or a text and what ends a turn, if what reads the turn may know that by its line.
 fn line_before_end<'n>(left: &'n Left<'_>) -> Option<&'n str> {
-    let ([.., Node::Calls, Node::Space(space)], [Node::Literal(end), ..]) =
-        (&left.nodes[..], left.end)
+    let ([.., before, Node::Space(space)], [Node::Literal(end), ..]) = (&left.nodes[..], left.end)
     else {
         return None;
     };
-    (space.contains('\n') && !closes_anywhere(end)).then_some(space)
+    // Behind a text that nothing closes, the line stands with the text.
+    let is_closed = !matches!(before, Node::Slot(_));
+    (is_closed && space.contains('\n') && !closes_anywhere(end)).then_some(space)
 }
 
 fn is_white(nodes: &[Node]) -> bool {
