@@ -254,10 +254,12 @@ async fn ask(
         };
         let reading = shared.upstream.ask(&question, key).await?;
         let id = head.bare_id();
-        let options = CompletionOptions::default().id(match index {
-            0 => id.to_owned(),
-            index => format!("{id}_{index}"),
-        });
+        let options = CompletionOptions::default()
+            .unknown_tools(shared.unknown_tools)
+            .id(match index {
+                0 => id.to_owned(),
+                index => format!("{id}_{index}"),
+            });
         let completion = shared.model.completion(ready, options)?;
         let recorder = shared.recorder.as_ref();
         let watched = Watched {
