@@ -98,11 +98,15 @@ impl Region {
     ) -> Result<Value, RegionError> {
         let field = &inner.fields[self.field];
         let typing = (&options.tools, inner.language);
+        let is_call = field.name() == call_names::CALLS;
+        // The value of a plain text takes it away, and whoever reports an error has to show it.
+        let text = (is_call && field.transform.is_none()).then(|| self.body.clone());
         let mut value = self.value(field, message, typing, growth)?;
+        self.body = text.unwrap_or_else(|| std::mem::take(&mut self.body));
         if options.on_unread == OnUnread::Malformed {
             unread::check(inner, field, &self.body, &value, &options.tools)?;
         }
-        if field.name() == call_names::CALLS {
+        if is_call {
             match options.unknown_tools {
                 UnknownTools::Keep => {}
                 UnknownTools::Text => call_names::check_offered(&value, &options.tools)?,
