@@ -214,10 +214,9 @@ fn part(node: &Node, which: Part) -> Node {
             Node::Alternation(nodes.iter().map(|node| part(node, which)).collect())
         }
         Node::Concat(nodes) if which == Part::First => {
-            let rest = nodes.iter().rev().fold(Node::Empty, |rest, node| {
+            nodes.iter().rev().fold(Node::Empty, |rest, node| {
                 optional(Node::Concat(vec![node.clone(), rest]))
-            });
-            rest
+            })
         }
         Node::Concat(nodes) => nodes.iter().fold(Node::Empty, |before, node| {
             optional(Node::Concat(vec![before, node.clone()]))
