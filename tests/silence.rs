@@ -1,5 +1,5 @@
 //! Nothing of what models write is lost without a word: what the suites of other projects feed their parsers, as completions read it,
-//! where these texts are there.
+//! where these texts are there; and damaged texts of the gallery, as derivations count them.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -193,4 +193,52 @@ fn nothing_of_what_suites_feed_their_parsers_is_lost_without_a_word() {
         lost.len(),
         lost.join("\n")
     );
+}
+
+/// What the response templates of the gallery make of texts that are damaged as models damage them.
+#[test]
+fn damaged_calls_in_json_are_read_or_refused_or_left_as_text() {
+    let folder = root().join("chat_templates");
+    let files = fs::read_dir(folder).expect("the gallery is there");
+    let mut files: Vec<_> = files.map(|file| file.expect("a file").path()).collect();
+    files.sort();
+    let mut counts: BTreeMap<String, Counts> = BTreeMap::new();
+    let mut lost = Vec::new();
+    for file in files
+        .iter()
+        .filter(|file| file.extension().is_some_and(|end| end == "jinja"))
+    {
+        let jinja = fs::read_to_string(file).expect("a text");
+        let Ok(derived) = derive(&ChatTemplate::from_jinja(&jinja), &DeriveOptions::default())
+        else {
+            continue;
+        };
+        let calls = derived.template.field("tool_calls");
+        let kind = calls.map_or("no calls", |field| field.content().name());
+        let counts = counts.entry(kind.to_owned()).or_default();
+        for text in &derived.damaged {
+            match (text.is_recovered, text.is_lost) {
+                (true, _) => counts.right += 1,
+                (false, false) => counts.refused += 1,
+                (false, true) => {
+                    counts.lost += 1;
+                    lost.push((
+                        kind.to_owned(),
+                        format!("{}: {}: {:?}", file.display(), text.damage, text.output),
+                    ));
+                }
+            }
+        }
+    }
+    for (kind, counts) in &counts {
+        println!("{kind}: {counts:?}");
+    }
+    lost.iter()
+        .for_each(|(kind, text)| println!("{kind}: {text}"));
+    assert!(
+        counts.contains_key("json") && counts.contains_key("xml-inline"),
+        "{counts:?}"
+    );
+    let in_json: Vec<_> = lost.iter().filter(|(kind, _)| kind == "json").collect();
+    assert!(in_json.is_empty(), "{in_json:#?}");
 }

@@ -137,10 +137,18 @@ pub(crate) fn derivation(
         line(&mut out, label, &text);
     }
     let (recovered, damaged) = damage(derivation);
+    let lost = derivation
+        .damaged
+        .iter()
+        .filter(|text| text.is_lost)
+        .count();
+    let refused = damaged - recovered - lost;
     line(
         &mut out,
         "damaged",
-        &format!("{recovered} of {damaged} damaged texts recovered"),
+        &format!(
+            "{recovered} of {damaged} damaged texts recovered, {refused} refused or left as text, {lost} lost in silence"
+        ),
     );
     for row in derivation
         .damage()
@@ -150,7 +158,16 @@ pub(crate) fn derivation(
         line(
             &mut out,
             "",
-            &format!("{} of {}: {}", row.recovered, row.total, row.damage),
+            &format!(
+                "{} of {}{}: {}",
+                row.recovered,
+                row.total,
+                match row.lost {
+                    0 => String::new(),
+                    lost => format!(", {lost} lost"),
+                },
+                row.damage
+            ),
         );
     }
     for (why, names) in refused(derivation) {
