@@ -216,6 +216,12 @@ impl Derivation {
         let outputs = outputs
             .map(|case| case.row(&chosen.template, field))
             .collect();
+        let damaged = proof::damaged_texts(
+            &chosen.template,
+            field,
+            &search_input,
+            &chosen.recovered_damage,
+        );
         let samples = search_input.samples;
         Derivation {
             proof,
@@ -227,7 +233,7 @@ impl Derivation {
             lenience: options.lenience,
             language: options.language,
             reasoning_field: field.to_owned(),
-            damaged: proof::damaged_texts(field, &search_input.damaged, &chosen.recovered_damage),
+            damaged,
             missing_tokens: missing_tokens(&search_input.findings, &samples.refused),
             tools: samples.tools,
             refused: samples.refused,
