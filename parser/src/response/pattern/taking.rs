@@ -265,7 +265,7 @@ mod tests {
     fn what_is_looked_for_behind_a_match_is_taken() {
         for (pattern, text, expected) in [
             (r"(?P<v>\w+)(?=, )", "a, b", Some(3)),
-            (r"'(?P<v>.*?(?=',|'\Z))", "'a','b'", Some(3)),
+            (r"'(?P<v>.*?(?=',|'\Z))", "'a','b'", Some(4)),
             (r"(?:x|a(?=(?:b|c)+))", "abcd", Some(3)),
             // Nothing is looked for, nothing comes after, or it must not come.
             (r"\w+", "a, b", None),
