@@ -26,8 +26,8 @@ impl Content {
         }
     }
 
-    /// Where a value holds what begins another tag that nothing ends: what was to end the value is missing. Only keys that are known count,
-    /// since a text may hold tags of its own.
+    /// Where a value holds what begins another tag that nothing ends: what was to end the value is missing. Only keys count that are known and
+    /// that no other tag has, since a text may hold tags of its own, and speak of others.
     pub(crate) fn tag_in_value(
         &self,
         text: &str,
@@ -63,10 +63,10 @@ impl Content {
 impl XmlInlineArgs {
     fn passed_over(&self, text: &str) -> Result<Option<Range<usize>>, TooCostly> {
         let mut meter = Meter::new(text.len());
-        let mut seen = Seen::default();
+        let mut seen = 0;
         let mut entries: HashMap<&str, (Range<usize>, &str)> = HashMap::default();
         for tag in self.tags(text)? {
-            let unseen = self.unseen(text, &seen, tag.whole.start, &mut meter)?;
+            let unseen = self.unseen(text, seen..tag.whole.start, &mut meter)?;
             if unseen.is_some() {
                 return Ok(unseen);
             }
@@ -84,34 +84,32 @@ impl XmlInlineArgs {
             {
                 return Ok(Some(moved(unread, value.start)));
             }
-            seen = Seen {
-                to: tag.whole.end,
-                last: Some(tag.whole.start),
-            };
+            seen = tag.whole.end;
         }
-        self.unseen(text, &seen, text.len(), &mut meter)
+        self.unseen(text, seen..text.len(), &mut meter)
     }
 
-    /// The text up to the next tag, but for what has been seen of it.
+    /// The text between two tags, unless the pattern looks for it behind a tag.
     fn unseen(
         &self,
         text: &str,
-        seen: &Seen,
-        to: usize,
+        between: Range<usize>,
         meter: &mut Meter,
     ) -> Result<Option<Range<usize>>, TooCostly> {
-        let between = without_space(text, seen.to..to);
-        let Some(last) = seen.last.filter(|_| between.is_some()) else {
-            return Ok(between);
-        };
-        let taking = || Pattern::taking_what_follows(&self.spelling);
-        let end = match self.taking.get_or_init(taking) {
-            Some(taking) => taking.end_of_match_at(text, last, meter)?,
+        let Range { start, end } = between;
+        let unseen = without_space(text, between);
+        // Before the first tag, nothing has been looked for.
+        if unseen.is_none() || start == 0 {
+            return Ok(unseen);
+        }
+        let following = || Pattern::what_follows(&self.spelling);
+        let seen = match self.following.get_or_init(following) {
+            Some(following) => following.end_of_match_at(text, start, meter)?,
             None => None,
         };
-        let end = end.unwrap_or(seen.to).clamp(seen.to, to);
-        let is_seen = without_space(text, end..to).is_none();
-        Ok(between.filter(|_| !is_seen))
+        let seen = seen.unwrap_or(start).clamp(start, end);
+        let is_seen = without_space(text, seen..end).is_none();
+        Ok(unseen.filter(|_| !is_seen))
     }
 
     fn tag_in_value(
@@ -127,14 +125,18 @@ impl XmlInlineArgs {
             return Ok(None);
         };
         let mut meter = Meter::new(text.len());
-        for value in self.tags(text)?.into_iter().filter_map(|tag| tag.value) {
+        let tags = self.tags(text)?;
+        // What the call has already, a value only speaks of.
+        let is_there = |key: &str| tags.iter().any(|tag| &text[tag.key.clone()] == key);
+        for value in tags.iter().filter_map(|tag| tag.value.clone()) {
             if is_quoted(text, &value) {
                 continue;
             }
             let mut begun = Vec::new();
             head.for_each_match_within(&text[value.clone()], &mut meter, |found| {
                 let key = found.group(self.key).unwrap_or_default();
-                if is_key(&text[moved(key, value.start)]) {
+                let key = &text[moved(key, value.start)];
+                if is_key(key) && !is_there(key) {
                     begun.push(moved(found.start..found.end, value.start));
                 }
                 ControlFlow::Continue(())
@@ -214,14 +216,6 @@ struct Tag {
     whole: Range<usize>,
     key: Range<usize>,
     value: Option<Range<usize>>,
-}
-
-/// How far a text has been read.
-#[derive(Default)]
-struct Seen {
-    to: usize,
-    /// Where the last tag begins.
-    last: Option<usize>,
 }
 
 impl KvLinesArgs {

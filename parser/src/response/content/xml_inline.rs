@@ -21,8 +21,8 @@ pub struct XmlInlineArgs {
     pub key: usize,
     pub value: Option<usize>,
     pub value_parser: Option<Box<Content>>,
-    /// The pattern that takes what this one only looks for behind a tag, once somebody has asked; nothing if it looks for nothing.
-    pub taking: OnceLock<Option<Pattern>>,
+    /// What the pattern looks for behind a tag, once somebody has asked; nothing if it looks for nothing.
+    pub following: OnceLock<Option<Pattern>>,
     /// What begins a tag, up to its value, in the same way.
     pub head: OnceLock<Option<Pattern>>,
     /// A whole tag wherever it stands, in the same way.

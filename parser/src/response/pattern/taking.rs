@@ -8,13 +8,19 @@ use super::syntax::{self, Dialect, Greed, Look, Node};
 use super::{Meter, Pattern, TooCostly, Verdict, Window, any_of};
 
 impl Pattern {
-    /// A pattern, but for what it looks for ahead at the end of a match, which is a part of the match; nothing if it looks
-    /// for nothing there. So of `'(?P<value>.*?)(?=', )`, what is looked for is text that has been seen.
-    pub fn taking_what_follows(pattern: &str) -> Option<Pattern> {
+    /// A pattern for what another one looks for ahead at the end of a match, in any of its alternatives; nothing if it looks for nothing
+    /// there. So of `'(?P<value>.*?)(?=', )`, it is `', `, and that is text that has been seen.
+    pub fn what_follows(pattern: &str) -> Option<Pattern> {
         let mut syntax = syntax::parse_as(Dialect::Regex, pattern).ok()?;
-        if !take_last(&mut syntax.node) {
+        let pattern = &syntax.node;
+        let end = Node::Look(Look::TextEnd);
+        let mut ahead = Vec::new();
+        looked_for(pattern, false, &Plain { pattern, end }, &mut ahead);
+        if ahead.is_empty() {
             return None;
         }
+        syntax.node = Node::Alternation(ahead);
+        syntax.groups.clear();
         Pattern::compile(syntax).ok()
     }
 
@@ -33,7 +39,7 @@ impl Pattern {
         let end = Node::Empty;
         let plain = Plain { pattern: node, end };
         let mut behind = Vec::new();
-        looked_for_behind(node, &plain, &mut behind);
+        looked_for(node, true, &plain, &mut behind);
         let node = plain.of(node);
         let parts = vec![part(&node, Part::First), part(&node, Part::Last)];
         let mut syntax = syntax::parse_as(Dialect::Regex, r"\s*\Z").ok()?;
@@ -118,31 +124,6 @@ impl Pattern {
     }
 }
 
-/// Makes looks ahead that nothing comes after a part of the match; says whether there are any.
-fn take_last(node: &mut Node) -> bool {
-    match node {
-        Node::Around {
-            behind: false,
-            negate: false,
-            node: ahead,
-        } => {
-            *node = std::mem::replace(&mut **ahead, Node::Empty);
-            true
-        }
-        Node::Concat(nodes) => nodes.last_mut().is_some_and(take_last),
-        Node::Alternation(nodes) => {
-            let mut takes = false;
-            for node in nodes {
-                takes |= take_last(node);
-            }
-            takes
-        }
-        Node::Group { node, .. } | Node::Atomic(node) => take_last(node),
-        Node::Empty | Node::Class(_) | Node::Look(_) | Node::Reference { .. } => false,
-        Node::Repeat { .. } | Node::Around { .. } => false,
-    }
-}
-
 fn holds_group(node: &Node, index: usize) -> bool {
     group(node, index).is_some()
 }
@@ -160,22 +141,24 @@ fn group(node: &Node, index: usize) -> Option<&Node> {
     }
 }
 
-/// What a pattern looks for behind a match, in each of its alternatives.
-fn looked_for_behind(node: &Node, plain: &Plain<'_>, found: &mut Vec<Node>) {
+/// What a pattern looks for before a match, or behind it, in each of its alternatives.
+fn looked_for(node: &Node, before: bool, plain: &Plain<'_>, found: &mut Vec<Node>) {
     match node {
         Node::Around {
-            behind: true,
+            behind,
             negate: false,
             node,
-        } => found.push(plain.of(node)),
-        Node::Concat(nodes) => nodes
-            .iter()
-            .take(1)
-            .for_each(|n| looked_for_behind(n, plain, found)),
+        } if *behind == before => found.push(plain.of(node)),
+        Node::Concat(nodes) => {
+            let outermost = if before { nodes.first() } else { nodes.last() };
+            outermost
+                .into_iter()
+                .for_each(|n| looked_for(n, before, plain, found));
+        }
         Node::Alternation(nodes) => nodes
             .iter()
-            .for_each(|n| looked_for_behind(n, plain, found)),
-        Node::Group { node, .. } | Node::Atomic(node) => looked_for_behind(node, plain, found),
+            .for_each(|n| looked_for(n, before, plain, found)),
+        Node::Group { node, .. } | Node::Atomic(node) => looked_for(node, before, plain, found),
         Node::Empty | Node::Class(_) | Node::Look(_) | Node::Reference { .. } => {}
         Node::Repeat { .. } | Node::Around { .. } => {}
     }
@@ -262,19 +245,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_looked_for_behind_a_match_is_taken() {
+    fn what_is_looked_for_behind_a_match_is_a_pattern() {
         for (pattern, text, expected) in [
-            (r"(?P<v>\w+)(?=, )", "a, b", Some(3)),
-            (r"'(?P<v>.*?(?=',|'\Z))", "'a','b'", Some(4)),
-            (r"(?:x|a(?=(?:b|c)+))", "abcd", Some(3)),
-            // Nothing is looked for, nothing comes after, or it must not come.
-            (r"\w+", "a, b", None),
-            (r"a(?=b)b", "ab", None),
-            (r"a(?!b)", "ac", None),
+            (r"(?P<v>\w+)(?=, )", ", b", Some(2)),
+            (r"'(?P<v>.*?(?=',|'\Z))", "','b'", Some(2)),
+            (r"'(?P<v>.*?(?=',|'\Z))", "'b'", None),
+            (r"(?:x|a(?=(?:b|c)+))", "bcd", Some(2)),
+            // Only one of the alternatives looks for it.
+            (r#"\w=(?:"\w*"|\w+(?=,))"#, ", b", Some(1)),
+            (r"<(?P<k>\w)>(?=</(?P=k)>)", "</a>", Some(4)),
+            // Nothing is looked for, something comes after, or it must not come.
+            (r"\w+", ", b", None),
+            (r"a(?=b)b", "b", None),
+            (r"a(?!b)", "c", None),
         ] {
-            let taking = Pattern::taking_what_follows(pattern);
-            let end = taking.and_then(|taking| {
-                let found = taking.end_of_match_at(text, 0, &mut Meter::new(100));
+            let following = Pattern::what_follows(pattern);
+            let end = following.and_then(|following| {
+                let found = following.end_of_match_at(text, 0, &mut Meter::new(100));
                 found.expect("little to do")
             });
             assert_eq!(end, expected, "{pattern}");

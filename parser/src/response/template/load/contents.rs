@@ -172,7 +172,7 @@ impl Loader<'_> {
             spelling: text.to_owned(),
             pattern,
             value_parser,
-            taking: OnceLock::new(),
+            following: OnceLock::new(),
             head: OnceLock::new(),
             whole: OnceLock::new(),
             merge_duplicates,
