@@ -548,11 +548,17 @@ impl<'a> Thinning<'a> {
         beats(tried.score)
     }
 
+    /// What reads texts. Whether all is read that stands in a call depends on more of a draft than what matches, by which it is known what needs
+    /// no reading again.
+    fn reader<'t>(&'t self, template: &'t ResponseTemplate, text: &Text<'t>) -> TrialReader<'t> {
+        TrialReader::new(template, self.reasoning_field, text.tools).passing_over()
+    }
+
     /// How a text is read that comes as a whole.
     fn reading(&self, template: &ResponseTemplate, at: usize) -> Reading {
         let text = &self.texts[at];
         self.read.note(text.prefilled, &text.output);
-        let reader = TrialReader::new(template, self.reasoning_field, text.tools);
+        let reader = self.reader(template, text);
         let (is_right, stretches) =
             reader.is_read_noting(text.prefilled, &text.output, text.expected);
         Reading {
@@ -626,7 +632,7 @@ impl<'a> Thinning<'a> {
     /// Whether a text that comes in this way is read as what it means.
     fn reads_when(&self, cut: Cut, template: &ResponseTemplate, text: &Text<'_>) -> bool {
         self.read.note(text.prefilled, &text.output);
-        let reader = TrialReader::new(template, self.reasoning_field, text.tools);
+        let reader = self.reader(template, text);
         reader.is_read(cut, text.prefilled, &text.output, text.expected)
     }
 

@@ -99,9 +99,11 @@ pub(super) struct TrialReader<'a> {
     template: &'a ResponseTemplate,
     reasoning_field: &'a str,
     tools: &'a Tools,
+    on_unread: OnUnread,
 }
 
 impl<'a> TrialReader<'a> {
+    /// One to whom a call is misread in which something is read by nothing: that is lost, whoever reads with the template.
     pub(super) fn new(
         template: &'a ResponseTemplate,
         reasoning_field: &'a str,
@@ -111,6 +113,15 @@ impl<'a> TrialReader<'a> {
             template,
             reasoning_field,
             tools,
+            on_unread: OnUnread::Malformed,
+        }
+    }
+
+    /// One that passes over what nothing reads, so that only what delimiters match decides on what is read.
+    pub(super) fn passing_over(self) -> TrialReader<'a> {
+        TrialReader {
+            on_unread: OnUnread::Pass,
+            ..self
         }
     }
 
@@ -242,10 +253,9 @@ impl<'a> TrialReader<'a> {
     }
 
     fn options(&self) -> ParserOptions {
-        // What nothing reads is lost, whoever reads with the template.
         ParserOptions::default()
             .tools(self.tools.clone())
-            .on_unread(OnUnread::Malformed)
+            .on_unread(self.on_unread)
     }
 
     /// What a message says.
