@@ -60,6 +60,8 @@ mod search;
 
 mod thin;
 
+mod joining;
+
 mod candidate;
 
 use crate::analysis::{Findings, MissingToken, advice};
@@ -482,6 +484,12 @@ fn choose(
         chosen.recovered_mentions = thinned.recovered_mentions;
         chosen.recovered_damage = thinned.recovered_damage;
         chosen.trials += thinned.trials;
+    }
+    if options.joins
+        && let Some(joining) =
+            joining::joining(&chosen.template, search_input, &chosen.recovered_damage)
+    {
+        chosen.template = joining;
     }
     chosen.ended_early = search_input.trying.is_spent();
     Ok(chosen)

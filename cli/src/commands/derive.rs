@@ -16,7 +16,7 @@ use crate::options::option_name;
 use crate::printing::{self, Painted};
 use unjinja::chat_template::{ChatTemplate, Source};
 use unjinja::derive::{Derivation, DeriveOptions, Lenience, ModelOutput, derive};
-use unjinja::profile::{Verdict, language_for, reasoning_for};
+use unjinja::profile::{Verdict, joins_for, language_for, reasoning_for};
 use unjinja::{Value, json};
 
 use self::present::Comparison;
@@ -549,6 +549,7 @@ impl Args {
         if let Some(language) = language_for(&targets) {
             options.language = language;
         }
+        options.joins = joins_for(&targets);
         options.outputs = given.to_vec();
         options.guess_types = self.untyped == Untyped::Guess;
         options.lenience = match self.lenience {
