@@ -525,7 +525,7 @@ impl<'t> Printer<'t> {
             events: args.events,
             writer: EventWriter::new(),
             text: String::new(),
-            losses: Losses::new(template, args.unfinished()),
+            losses: Losses::new(template, args),
         }
     }
 
@@ -570,17 +570,21 @@ struct Losses<'t> {
     /// The field with a region that is cut off, where such are left out.
     cut_off: Option<String>,
     unfinished: Unfinished,
+    /// Whether the text of regions that could not be parsed is put behind other text, which it then does not replace.
+    gives_back: bool,
     closed: Vec<String>,
 }
 
 impl<'t> Losses<'t> {
-    fn new(template: &'t ResponseTemplate, unfinished: Unfinished) -> Losses<'t> {
+    fn new(template: &'t ResponseTemplate, args: &Args) -> Losses<'t> {
+        let is_text = matches!(args.on_malformed, Some(Malformed::Text));
         Losses {
             template,
             replaced: Vec::new(),
             malformed: Vec::new(),
             cut_off: None,
-            unfinished,
+            unfinished: args.unfinished(),
+            gives_back: is_text || args.unknown_tools == Unknown::Text,
             closed: Vec::new(),
         }
     }
@@ -593,7 +597,8 @@ impl<'t> Losses<'t> {
         };
         match event {
             Event::Close { field, value, .. } => {
-                if self.closed.iter().any(|closed| closed == field) {
+                let is_behind = self.gives_back && !self.malformed.is_empty();
+                if !is_behind && self.closed.iter().any(|closed| closed == field) {
                     add(&mut self.replaced, field);
                 }
                 let repeats = self
@@ -761,7 +766,7 @@ fn replay(
         warnings.extend(remarks);
         return Ok(());
     }
-    let mut losses = Losses::new(template, args.unfinished());
+    let mut losses = Losses::new(template, args);
     let mut parser = ResponseParser::new(template, prefix, args.options(tools)).map_err(fail)?;
     if !args.gives_events() {
         for event in parser.initial_events() {

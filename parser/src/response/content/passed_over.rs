@@ -117,11 +117,7 @@ impl XmlInlineArgs {
         text: &str,
         is_key: impl Fn(&str) -> bool,
     ) -> Result<Option<Range<usize>>, TooCostly> {
-        let head = || Pattern::before_group(&self.spelling, "value");
-        let whole = || Pattern::ending_itself(&self.spelling);
-        let patterns = self.head.get_or_init(head).as_ref();
-        let patterns = patterns.zip(self.whole.get_or_init(whole).as_ref());
-        let Some((head, whole)) = patterns else {
+        let Some((head, whole)) = self.parts() else {
             return Ok(None);
         };
         let mut meter = Meter::new(text.len());
@@ -153,7 +149,7 @@ impl XmlInlineArgs {
         Ok(None)
     }
 
-    /// What a delimiter matches outside of texts in quotes.
+    /// What a delimiter matches outside of texts in quotes, and of values that have their own end.
     fn opener_in(
         &self,
         text: &str,
@@ -163,16 +159,40 @@ impl XmlInlineArgs {
         let Some(first) = opener.find_within(text, 0, meter)? else {
             return Ok(None);
         };
-        let values = self.tags(text)?.into_iter().filter_map(|tag| tag.value);
-        let quoted: Vec<Range<usize>> = values.filter(|value| is_quoted(text, value)).collect();
+        let mut spoken_of = Vec::new();
+        for tag in self.tags(text)? {
+            if let Some(value) = &tag.value
+                && (is_quoted(text, value) || self.ends_itself(text, &tag, meter)?)
+            {
+                spoken_of.push(value.clone());
+            }
+        }
         let mut found = Some(first);
         while let Some(hit) = found {
-            let Some(around) = quoted.iter().find(|value| value.contains(&hit.start)) else {
+            let Some(around) = spoken_of.iter().find(|value| value.contains(&hit.start)) else {
                 return Ok(Some(hit));
             };
             found = opener.find_within(text, around.end, meter)?;
         }
         Ok(None)
+    }
+
+    /// Whether a tag has its own end, and its value holds nothing that begins a tag: that end is then not one of another tag.
+    fn ends_itself(&self, text: &str, tag: &Tag, meter: &mut Meter) -> Result<bool, TooCostly> {
+        let (Some((head, whole)), Some(value)) = (self.parts(), &tag.value) else {
+            return Ok(false);
+        };
+        let end = whole.end_of_match_at(text, tag.whole.start, meter)?;
+        let is_ended = end.is_some_and(|end| end >= tag.whole.end);
+        Ok(is_ended && head.find_within(&text[value.clone()], 0, meter)?.is_none())
+    }
+
+    /// What begins a tag, and a tag wherever it stands.
+    fn parts(&self) -> Option<(&Pattern, &Pattern)> {
+        let head = || Pattern::before_group(&self.spelling, "value");
+        let whole = || Pattern::ending_itself(&self.spelling);
+        let head = self.head.get_or_init(head).as_ref();
+        head.zip(self.whole.get_or_init(whole).as_ref())
     }
 
     /// Where its tags lie in a text.
