@@ -356,6 +356,11 @@ impl Completion {
             parser.set_unfinished(Unfinished::Drop);
             writer.set_cut();
         }
+        // Kept, a call stays as far as it has come, unless its text is content.
+        let is_event = writer.options().on_malformed == OnMalformed::Event;
+        if ending == Ending::Length && policy == Unfinished::Keep && is_event {
+            writer.set_cut();
+        }
         let message = parser.finalize_with(|event| writer.take(&event, &mut send))?;
         writer.end(&message, &mut send);
         let cut_off = writer.cut_off();
