@@ -112,8 +112,9 @@ pub use remedy::Remedy;
 #[doc(inline)]
 pub use unjinja_parser::{
     Diagnostic, DiagnosticInFile, Event, EventBuffer, EventWriter, JsonString, Number, Object,
-    OnMalformed, OwnedEvent, ParseError, ParserOptions, Position, ResponseParser, ResponseTemplate,
-    TemplateError, Tools, Unfinished, Utf8Decoder, Value, completion, json, parse, response,
+    OnMalformed, OnUnread, OwnedEvent, ParseError, ParserOptions, Position, ResponseParser,
+    ResponseTemplate, TemplateError, Tools, Unfinished, UnknownTools, Utf8Decoder, Value,
+    completion, json, parse, response,
 };
 
 // What the rooms of this package need of the parser's, under the names that these have there.

@@ -8,8 +8,8 @@
 
 use unjinja::response::{Language, UnknownLanguage};
 use unjinja::{
-    Event, Object, OnMalformed, ParseError, ParserOptions, Position, ResponseParser,
-    ResponseTemplate, Tools, Unfinished, Value, json,
+    Event, Object, OnMalformed, OnUnread, ParseError, ParserOptions, Position, ResponseParser,
+    ResponseTemplate, Tools, Unfinished, UnknownTools, Value, json,
 };
 
 use crate::root;
@@ -26,7 +26,14 @@ const EXPECTATIONS: &[&str] = &[
     "load_faults",
     "warnings",
 ];
-const OPTIONS: &[&str] = &["spans", "on_malformed", "unfinished", "body_aware_close"];
+const OPTIONS: &[&str] = &[
+    "spans",
+    "on_malformed",
+    "on_unread",
+    "unknown_tools",
+    "unfinished",
+    "body_aware_close",
+];
 
 #[test]
 fn the_engine_does_what_the_cases_say() {
@@ -209,7 +216,23 @@ fn options(case: &Object) -> Result<ParserOptions, String> {
     options.on_malformed = match given.get("on_malformed").map(Value::as_str) {
         None | Some(Some("fail")) => OnMalformed::Fail,
         Some(Some("event")) => OnMalformed::Event,
-        Some(_) => return Err("the option `on_malformed` is \"fail\" or \"event\"".into()),
+        Some(Some("text")) => OnMalformed::Text,
+        Some(_) => {
+            return Err("the option `on_malformed` is \"fail\", \"event\" or \"text\"".into());
+        }
+    };
+    options.on_unread = match given.get("on_unread").map(Value::as_str) {
+        None | Some(Some("pass")) => OnUnread::Pass,
+        Some(Some("malformed")) => OnUnread::Malformed,
+        Some(_) => return Err("the option `on_unread` is \"pass\" or \"malformed\"".into()),
+    };
+    options.unknown_tools = match given.get("unknown_tools").map(Value::as_str) {
+        None | Some(Some("keep")) => UnknownTools::Keep,
+        Some(Some("text")) => UnknownTools::Text,
+        Some(Some("drop")) => UnknownTools::Drop,
+        Some(_) => {
+            return Err("the option `unknown_tools` is \"keep\", \"text\" or \"drop\"".into());
+        }
     };
     options.unfinished = match given.get("unfinished").map(Value::as_str) {
         None | Some(Some("keep")) => Unfinished::Keep,

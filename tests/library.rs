@@ -38,6 +38,8 @@ mod load;
 mod render;
 #[cfg(all(feature = "check", feature = "serde"))]
 mod serde;
+#[cfg(feature = "check")]
+mod silence;
 
 #[cfg(all(feature = "check", feature = "grammar"))]
 mod arguments;

@@ -317,7 +317,9 @@ UnjinjaText *unjinja_grammar(const UnjinjaChatTemplate *chat_template,
  * @param response_template what the output is read by
  * @param prefix the prompt that came before the output
  * @param options a JSON object, or nothing for the defaults: `id`, `model`, `created` in seconds since 1970, and `reasoning`, the
- *     key of the reasoning; `tools`, `on_malformed`, `unfinished` and `body_aware_close` as for `unjinja_parser_new`
+ *     key of the reasoning; `tools`, `on_malformed`, `on_unread`, `unknown_tools`, `unfinished` and `body_aware_close` as for
+ *     `unjinja_parser_new`, but that a call which can't be read, or in which something is read by nothing, is given back as
+ *     content, and that a call which is cut off is dropped
  * @return the completion, which `unjinja_completion_free` takes back
  */
 UnjinjaCompletion *unjinja_completion_new(const UnjinjaTemplate *response_template,
@@ -419,8 +421,12 @@ void unjinja_events_free(UnjinjaEvents *events);
  *     any, the output is the whole message
  * @param options a JSON object, or nothing for the defaults:
  *     `tools`: the tools that the prompt offered, whose schemas type the arguments of calls;
- *     `on_malformed`: `"fail"`, or `"event"` for an event of a region that can't be parsed, in place of an error;
+ *     `on_malformed`: `"fail"`, or `"event"` for an event of a region that can't be parsed, in place of an error, or `"text"` for
+ *         the same and its text behind the content;
+ *     `on_unread`: `"pass"`, or `"malformed"` where a call can't be parsed in which something stands that nothing reads;
+ *     `unknown_tools`: `"keep"`, `"drop"`, or give back as `"text"`, calls of tools that are not among `tools`;
  *     `unfinished`: `"keep"`, `"mark"` or `"drop"` calls that the end of the output has cut off;
+ *     `calls_end_thoughts`: whether a thought that nothing closes ends where calls begin in it, if nothing else follows;
  *     `spans`: whether events say where delimiters lie, and what they have captured;
  *     `body_aware_close`: whether delimiters are ignored inside of the strings of JSON;
  *     `stripped_chunks`: whether chunks have no white space that their value does not have

@@ -8,7 +8,7 @@ use unjinja::derive::{DeriveOptions, ModelOutput, derive};
 use unjinja::format::Format;
 use unjinja::grammar::{Beyond, Grammar, Reasoning, Request, ToolChoice};
 use unjinja::lint::{Complaint, LintOptions, lint, lint_chat_template};
-use unjinja::profile::{Target, language_for};
+use unjinja::profile::{Target, joins_for, language_for};
 use unjinja::{Object, Remedy, Value, json};
 
 use crate::border::{ErrorPlace, given, guarded, text};
@@ -268,6 +268,7 @@ pub unsafe extern "C" fn unjinja_derive(
         let targets = targets.collect::<Result<Vec<Target>, Box<UnjinjaError>>>()?;
         let how = DeriveOptions::default()
             .language(language_for(&targets).unwrap_or(DeriveOptions::SERVED))
+            .joins(joins_for(&targets))
             .base(chat.base.clone())
             .reasoning_field(reasoning.as_deref().unwrap_or("thinking"))
             .ids(options.flag("ids")?.unwrap_or_default())

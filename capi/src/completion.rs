@@ -53,7 +53,9 @@ fn failed(error: impl ToString) -> Box<UnjinjaError> {
 /// @param response_template what the output is read by
 /// @param prefix the prompt that came before the output
 /// @param options a JSON object, or nothing for the defaults: `id`, `model`, `created` in seconds since 1970, and `reasoning`, the
-///     key of the reasoning; `tools`, `on_malformed`, `unfinished` and `body_aware_close` as for `unjinja_parser_new`
+///     key of the reasoning; `tools`, `on_malformed`, `on_unread`, `unknown_tools`, `unfinished` and `body_aware_close` as for
+///     `unjinja_parser_new`, but that a call which can't be read, or in which something is read by nothing, is given back as
+///     content, and that a call which is cut off is dropped
 /// @return the completion, which `unjinja_completion_free` takes back
 #[allow(unsafe_code, reason = "it is given texts")]
 #[unsafe(no_mangle)]

@@ -1,7 +1,9 @@
 //! Options, which come as JSON: so that new ones change no function.
 
 use unjinja::completion::CompletionOptions;
-use unjinja::{Object, OnMalformed, ParserOptions, Tools, Unfinished, Value, json};
+use unjinja::{
+    Object, OnMalformed, OnUnread, ParserOptions, Tools, Unfinished, UnknownTools, Value, json,
+};
 
 use crate::error::UnjinjaError;
 
@@ -101,13 +103,33 @@ impl Options {
         self.choice("unfinished", &names)
     }
 
+    fn on_malformed(&mut self) -> Result<Option<OnMalformed>, Box<UnjinjaError>> {
+        let names = [
+            ("fail", OnMalformed::Fail),
+            ("event", OnMalformed::Event),
+            ("text", OnMalformed::Text),
+        ];
+        self.choice("on_malformed", &names)
+    }
+
+    fn on_unread(&mut self) -> Result<Option<OnUnread>, Box<UnjinjaError>> {
+        let names = [("pass", OnUnread::Pass), ("malformed", OnUnread::Malformed)];
+        self.choice("on_unread", &names)
+    }
+
+    fn unknown_tools(&mut self) -> Result<Option<UnknownTools>, Box<UnjinjaError>> {
+        let names = [
+            ("keep", UnknownTools::Keep),
+            ("text", UnknownTools::Text),
+            ("drop", UnknownTools::Drop),
+        ];
+        self.choice("unknown_tools", &names)
+    }
+
     /// What parsers and completions have in common.
     fn parser(&mut self) -> Result<ParserOptions, Box<UnjinjaError>> {
-        let malformed = [("fail", OnMalformed::Fail), ("event", OnMalformed::Event)];
-        let malformed = self.choice("on_malformed", &malformed)?;
         Ok(ParserOptions::default()
             .tools(self.tools()?)
-            .on_malformed(malformed.unwrap_or_default())
             .body_aware_close(self.flag("body_aware_close")?.unwrap_or_default()))
     }
 
@@ -115,13 +137,20 @@ impl Options {
     pub(crate) fn parser_only(mut self) -> Result<ParserOptions, Box<UnjinjaError>> {
         let options = self
             .parser()?
+            .on_malformed(self.on_malformed()?.unwrap_or_default())
+            .on_unread(self.on_unread()?.unwrap_or_default())
+            .unknown_tools(self.unknown_tools()?.unwrap_or_default())
             .unfinished(self.unfinished()?.unwrap_or_default())
+            .calls_end_thoughts(self.flag("calls_end_thoughts")?.unwrap_or_default())
             .spans(self.flag("spans")?.unwrap_or_default())
             .stripped_chunks(self.flag("stripped_chunks")?.unwrap_or_default());
         self.nothing_else(&[
             "tools",
             "on_malformed",
+            "on_unread",
+            "unknown_tools",
             "unfinished",
+            "calls_end_thoughts",
             "spans",
             "body_aware_close",
             "stripped_chunks",
@@ -139,12 +168,17 @@ impl Options {
         options.model = self.text("model")?.unwrap_or(options.model);
         options.reasoning = self.text("reasoning")?.unwrap_or(options.reasoning);
         options.unfinished = self.unfinished()?.unwrap_or(options.unfinished);
+        options.on_malformed = self.on_malformed()?.unwrap_or(options.on_malformed);
+        options.on_unread = self.on_unread()?.unwrap_or(options.on_unread);
+        options.unknown_tools = self.unknown_tools()?.unwrap_or(options.unknown_tools);
         let seconds = |value: &Value| value.as_number().and_then(|number| number.as_i64());
         let created = self.take_as("created", "a whole number of seconds", seconds)?;
         options.created = created.unwrap_or(options.created);
         self.nothing_else(&[
             "tools",
             "on_malformed",
+            "on_unread",
+            "unknown_tools",
             "unfinished",
             "body_aware_close",
             "id",

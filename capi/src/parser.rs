@@ -117,8 +117,12 @@ impl State {
 ///     any, the output is the whole message
 /// @param options a JSON object, or nothing for the defaults:
 ///     `tools`: the tools that the prompt offered, whose schemas type the arguments of calls;
-///     `on_malformed`: `"fail"`, or `"event"` for an event of a region that can't be parsed, in place of an error;
+///     `on_malformed`: `"fail"`, or `"event"` for an event of a region that can't be parsed, in place of an error, or `"text"` for
+///         the same and its text behind the content;
+///     `on_unread`: `"pass"`, or `"malformed"` where a call can't be parsed in which something stands that nothing reads;
+///     `unknown_tools`: `"keep"`, `"drop"`, or give back as `"text"`, calls of tools that are not among `tools`;
 ///     `unfinished`: `"keep"`, `"mark"` or `"drop"` calls that the end of the output has cut off;
+///     `calls_end_thoughts`: whether a thought that nothing closes ends where calls begin in it, if nothing else follows;
 ///     `spans`: whether events say where delimiters lie, and what they have captured;
 ///     `body_aware_close`: whether delimiters are ignored inside of the strings of JSON;
 ///     `stripped_chunks`: whether chunks have no white space that their value does not have

@@ -36,6 +36,7 @@ mod source;
 mod survey;
 mod target;
 mod tui;
+mod unknown_tools;
 mod watch;
 
 use std::env;

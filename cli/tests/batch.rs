@@ -96,11 +96,12 @@ fn a_file_has_every_line_also_those_that_are_none() {
     let other = arguments.replace("--no-events", "--openai --force");
     assert_snapshot!(written(folder.path(), &other, "deep/out.jsonl"), @r##"
     {"id":7,"user":"ann","completion":{"id":"7","object":"chat.completion","created":0,"model":"","choices":[{"index":0,"message":{"role":"assistant","content":"Hello","reasoning_content":"Hm."},"finish_reason":"stop"}]}}
-    {"id":8,"user":null,"error":"field `n`, bytes 3 to 7 of the text since the anchor: \"many\" is not a whole number","error_at":0}
+    {"id":8,"user":null,"completion":{"id":"8","object":"chat.completion","created":0,"model":"","choices":[{"index":0,"message":{"role":"assistant","content":"<n>many</n>"},"finish_reason":"stop"}]}}
     {"id":null,"line":3,"error":"3:1: this is not JSON: expected a value"}
     {"id":9,"user":null,"completion":{"id":"9","object":"chat.completion","created":0,"model":"","choices":[{"index":0,"message":{"role":"assistant","content":null,"n":3},"finish_reason":"stop"}]}}
     {"id":10,"user":null,"error":"there is no `output`, which is to be the text"}
     ! error: log.jsonl:3:1: this is not JSON: expected a value
+    ! warning: log.jsonl:2: a region of `n` could not be parsed; `--on-malformed event --events` without `--openai` shows why
     ! error: log.jsonl: a line could not be read
     exit 2
     "##);

@@ -606,6 +606,13 @@ mod chat_completions {
         let arguments = "parse -t cli/tests/cli/json_calls.json --openai --jsonl -";
         assert_snapshot!(unjinja_with(arguments, cases), @r##"
         {"id":"a","completion":{"id":"a","object":"chat.completion","created":0,"model":"","choices":[{"index":0,"message":{"role":"assistant","content":"So."},"finish_reason":"stop"}]}}
+        {"id":2,"completion":{"id":"2","object":"chat.completion","created":0,"model":"","choices":[{"index":0,"message":{"role":"assistant","content":"<call>{</call>"},"finish_reason":"length"}]}}
+        ! warning: standard input:2: a region of `tool_calls` could not be parsed; `--on-malformed event --events` without `--openai` shows why
+        exit 0
+        "##);
+        let failing = format!("{arguments} --on-malformed fail");
+        assert_snapshot!(unjinja_with(&failing, cases), @r##"
+        {"id":"a","completion":{"id":"a","object":"chat.completion","created":0,"model":"","choices":[{"index":0,"message":{"role":"assistant","content":"So."},"finish_reason":"stop"}]}}
         {"id":2,"error":"field `tool_calls`, bytes 6 to 7 of the text since the anchor: this is not JSON: expected a key in double quotes at line 1, column 2, but the text ends there, in \"{\"","error_at":0}
         exit 0
         "##);
@@ -613,9 +620,51 @@ mod chat_completions {
         assert_snapshot!(unjinja_with(&arguments, cases), @r#"
         {"id":"a","completion":{"id":"a","object":"chat.completion","created":0,"model":"","choices":[{"index":0,"message":{"role":"assistant","content":"So."},"finish_reason":"stop"}]}}
         {"id":2,"completion":{"id":"2","object":"chat.completion","created":0,"model":"","choices":[{"index":0,"message":{"role":"assistant","content":null},"finish_reason":"length"}]}}
-        ! warning: standard input:2: a region of `tool_calls` could not be parsed; `--events` without `--openai` shows it
+        ! warning: standard input:2: a region of `tool_calls` could not be parsed; `--on-malformed event --events` without `--openai` shows why
         exit 0
         "#);
+    }
+
+    #[test]
+    fn calls_that_cannot_be_read_or_made_become_text() {
+        let case = |text: &str| {
+            let tools = r#"[{"name": "forecast"}]"#;
+            format!(r#"{{"id": "a", "text": "{text}", "tools": {tools}}}"#)
+        };
+        let misspelt = case("So.<call forecast><city>Oslo</city><days 2</days></call>");
+        let unknown = case("So.<call wave></call>");
+        for (options, case, expected) in [
+            (
+                "",
+                &misspelt,
+                r#""tool_calls":[{"type":"function","function":{"name":"forecast","arguments":{"city":"Oslo"}}}]"#,
+            ),
+            (
+                "--on-unread malformed --on-malformed event",
+                &misspelt,
+                r#""message":{"role":"assistant","content":"So."}"#,
+            ),
+            (
+                "--openai",
+                &misspelt,
+                r#""content":"So.<call forecast><city>Oslo</city><days 2</days></call>"},"finish_reason":"stop""#,
+            ),
+            ("--openai", &unknown, r#""function":{"name":"wave""#),
+            (
+                "--unknown-tools text",
+                &unknown,
+                r#""message":{"role":"assistant","content":"So.<call wave></call>"}"#,
+            ),
+            (
+                "--openai --unknown-tools drop",
+                &unknown,
+                r#""content":"So."},"finish_reason":"stop""#,
+            ),
+        ] {
+            let arguments = format!("parse -t examples/tags.json --jsonl - --no-events {options}");
+            let printed = unjinja_with(&arguments, case).stdout;
+            assert!(printed.contains(expected), "{options}: {printed}");
+        }
     }
 
     #[test]

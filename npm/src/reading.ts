@@ -51,10 +51,16 @@ export type ResponseEvent =
 export interface ParserOptions {
   /** The tools that the prompt offered: the arguments of calls are typed by their schemas. */
   tools?: Tool[];
-  /** `"event"` makes an event of a region that can't be parsed, in place of an error. */
-  onMalformed?: "fail" | "event";
+  /** `"event"` makes an event of a region that can't be parsed, in place of an error; `"text"` puts its text behind the content as well. */
+  onMalformed?: "fail" | "event" | "text";
+  /** `"malformed"` takes a call for one that can't be parsed if it holds something that nothing reads. */
+  onUnread?: "pass" | "malformed";
+  /** What becomes of calls of tools that are not among `tools`: they are kept, given back as text, or dropped. */
+  unknownTools?: "keep" | "text" | "drop";
   /** What becomes of a call that the end of the output has cut off: it is kept, kept with the key `unfinished`, or dropped. */
   unfinished?: "keep" | "mark" | "drop";
+  /** Whether a thought that nothing closes ends where calls begin in it, if nothing else follows. */
+  callsEndThoughts?: boolean;
   /** Whether events say where delimiters lie, and what they have captured. */
   spans?: boolean;
   /** Whether delimiters are ignored inside of the strings of JSON. */
@@ -375,8 +381,8 @@ export function parseResponse(text: string, template: Template, options: ParserO
   return parser.finalize().message;
 }
 
-/** What a completion says of itself, and how it is read. */
-export interface CompletionOptions extends Pick<ParserOptions, "tools" | "onMalformed" | "unfinished" | "bodyAwareClose"> {
+/** What a completion says of itself, and how it is read: `onMalformed` is `"text"` unless it is given, and `onUnread` is `"malformed"`. */
+export interface CompletionOptions extends Pick<ParserOptions, "tools" | "onMalformed" | "onUnread" | "unknownTools" | "unfinished" | "bodyAwareClose"> {
   /** Its id. Calls to which the model gives no id have it in theirs. */
   id?: string;
   /** The name of the model. */

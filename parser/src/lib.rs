@@ -31,8 +31,8 @@ pub mod white_space;
 pub use diagnostic::{Diagnostic, DiagnosticInFile};
 pub use position::Position;
 pub use response::{
-    Event, EventBuffer, EventWriter, OnMalformed, OwnedEvent, ParseError, ParserOptions,
-    ResponseParser, ResponseTemplate, TemplateError, Tools, Unfinished, parse,
+    Event, EventBuffer, EventWriter, OnMalformed, OnUnread, OwnedEvent, ParseError, ParserOptions,
+    ResponseParser, ResponseTemplate, TemplateError, Tools, Unfinished, UnknownTools, parse,
 };
 pub use utf8::Utf8Decoder;
 pub use value::{JsonString, Number, Object, Value};

@@ -19,7 +19,7 @@ export interface Derived {
   missing_tokens: string[];
   proof: ProofRow[];
   refused: { name: string; why: string }[];
-  damage: { damage: string; recovered: number; total: number }[];
+  damage: { damage: string; recovered: number; lost: number; total: number }[];
   drafts: number;
   statements: { subject: string; certainty: string; text: string }[];
   /** The renderings that show the findings; they are asked for when the rest is there. */

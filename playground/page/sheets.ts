@@ -97,12 +97,12 @@ function proofOf(app: App): Node[] {
 }
 
 function damage({ damage }: Derived): Node[] {
-  const sum = (of: "recovered" | "total") => damage.reduce((sum, row) => sum + row[of], 0);
+  const sum = (of: "recovered" | "lost" | "total") => damage.reduce((sum, row) => sum + row[of], 0);
   if (!damage.length) return [];
   const partly = damage.filter(({ recovered, total }) => recovered < total);
   return [
     el("h3", {}, "Damaged texts"),
-    el("p", {}, `${sum("recovered")} of ${sum("total")} damaged texts recovered.`),
+    el("p", {}, `${sum("recovered")} of ${sum("total")} damaged texts recovered, ${sum("lost")} lost in silence.`),
     el("ul", {}, ...partly.map((row) => el("li", {}, `${row.recovered} of ${row.total}: ${row.damage}`))),
   ];
 }

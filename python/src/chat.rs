@@ -19,7 +19,7 @@ use unjinja::format::Format;
 use unjinja::grammar::{Beyond, Grammar, Reasoning, Request, ToolChoice};
 use unjinja::lint::{Complaint, LintOptions, lint, lint_chat_template};
 use unjinja::mend::{Fault, Outcome, mend};
-use unjinja::profile::{Target, language_for};
+use unjinja::profile::{Target, joins_for, language_for};
 use unjinja::{Object, Value, json};
 
 use crate::errors::{ErrorKind, argument_name, detached, interruptible};
@@ -142,9 +142,11 @@ impl PyChatTemplate {
     ) -> PyResult<Bound<'py, PyAny>> {
         let outputs = outputs.unwrap_or_default().into_iter();
         let outputs = outputs.map(|output| model_output(&output));
-        let language = language_for(&targets(&profiles)?).unwrap_or(DeriveOptions::SERVED);
+        let targets = targets(&profiles)?;
+        let language = language_for(&targets).unwrap_or(DeriveOptions::SERVED);
         let options = DeriveOptions::default()
             .language(language)
+            .joins(joins_for(&targets))
             .base(self.base.clone())
             .reasoning_field(reasoning_field)
             .ids(ids)

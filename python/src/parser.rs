@@ -12,8 +12,8 @@ use unjinja::completion::{Completion, CompletionOptions, Delta, Ending};
 use unjinja::response::UnknownLanguage;
 use unjinja::response_schema::ResponseSchema;
 use unjinja::{
-    Event, Object, OnMalformed, OwnedEvent, ParseError, ParserOptions, ResponseTemplate, Tools,
-    Unfinished, Value, json,
+    Event, Object, OnMalformed, OnUnread, OwnedEvent, ParseError, ParserOptions, ResponseTemplate,
+    Tools, Unfinished, UnknownTools, Value, json,
 };
 
 use crate::errors::{ErrorKind, caught, detached};
@@ -188,8 +188,30 @@ fn on_malformed(what: &str) -> PyResult<OnMalformed> {
     match what {
         "fail" => Ok(OnMalformed::Fail),
         "event" => Ok(OnMalformed::Event),
+        "text" => Ok(OnMalformed::Text),
         other => Err(PyValueError::new_err(format!(
-            "`on_malformed`: expected \"fail\" or \"event\", found {other:?}"
+            "`on_malformed`: expected \"fail\", \"event\" or \"text\", found {other:?}"
+        ))),
+    }
+}
+
+fn on_unread(what: &str) -> PyResult<OnUnread> {
+    match what {
+        "pass" => Ok(OnUnread::Pass),
+        "malformed" => Ok(OnUnread::Malformed),
+        other => Err(PyValueError::new_err(format!(
+            "`on_unread`: expected \"pass\" or \"malformed\", found {other:?}"
+        ))),
+    }
+}
+
+fn unknown_tools(what: &str) -> PyResult<UnknownTools> {
+    match what {
+        "keep" => Ok(UnknownTools::Keep),
+        "text" => Ok(UnknownTools::Text),
+        "drop" => Ok(UnknownTools::Drop),
+        other => Err(PyValueError::new_err(format!(
+            "`unknown_tools`: expected \"keep\", \"text\" or \"drop\", found {other:?}"
         ))),
     }
 }
@@ -255,8 +277,10 @@ pub(crate) fn schema_of(schema: &Bound<'_, PyAny>) -> PyResult<ResponseSchema> {
 /// says that the output is the whole message.
 ///
 /// Beyond that: ``on_malformed="event"`` makes an event of a region that can't be parsed, in place of an
-/// error; ``unfinished="mark"`` gives a call that the end of the output has cut off the key ``unfinished``, and ``"drop"``
-/// leaves it out; ``spans=True`` tells where delimiters lie; ``body_aware_close=True`` ignores delimiters
+/// error, and ``"text"`` puts its text behind the content as well; ``on_unread="malformed"`` takes a call for one that
+/// can't be parsed if it holds something that nothing reads; ``unknown_tools="drop"`` leaves out calls of tools that are not
+/// among ``tools``, and ``"text"`` gives them back as content; ``unfinished="mark"`` gives a call that the end of the output has cut off the key ``unfinished``, and ``"drop"``
+/// leaves it out; ``calls_end_thoughts=True`` ends a thought that nothing closes where calls begin in it, if nothing else follows; ``spans=True`` tells where delimiters lie; ``body_aware_close=True`` ignores delimiters
 /// inside of the strings of JSON.
 ///
 /// Threads may share a parser: each ``feed`` is read as a whole, in the order in which they come. A parser
@@ -307,7 +331,7 @@ impl Stopped {
 #[pymethods]
 impl PyParser {
     #[new]
-    #[pyo3(signature = (response_template, prefix=None, *, tools=None, on_malformed="fail", unfinished="keep", spans=false, body_aware_close=false))]
+    #[pyo3(signature = (response_template, prefix=None, *, tools=None, on_malformed="fail", on_unread="pass", unknown_tools="keep", unfinished="keep", calls_end_thoughts=false, spans=false, body_aware_close=false))]
     #[expect(clippy::too_many_arguments, reason = "they are named in Python")]
     fn new(
         py: Python<'_>,
@@ -315,7 +339,10 @@ impl PyParser {
         prefix: Option<PyBackedStr>,
         tools: Option<&Bound<'_, PyAny>>,
         on_malformed: &str,
+        on_unread: &str,
+        unknown_tools: &str,
         unfinished: &str,
+        calls_end_thoughts: bool,
         spans: bool,
         body_aware_close: bool,
     ) -> PyResult<PyParser> {
@@ -324,7 +351,10 @@ impl PyParser {
         let options = ParserOptions::default()
             .tools(described_tools_of(tools)?)
             .on_malformed(self::on_malformed(on_malformed)?)
+            .on_unread(self::on_unread(on_unread)?)
+            .unknown_tools(self::unknown_tools(unknown_tools)?)
             .unfinished(self::unfinished(unfinished)?)
+            .calls_end_thoughts(calls_end_thoughts)
             .spans(spans)
             .body_aware_close(body_aware_close);
         let parser = detached(py, || {
@@ -457,7 +487,7 @@ pub(crate) struct PyCompletion {
 #[pymethods]
 impl PyCompletion {
     #[new]
-    #[pyo3(signature = (response_template, prefix=None, *, tools=None, id="", model="", created=0, reasoning="reasoning_content", on_malformed="fail", unfinished="drop", body_aware_close=false))]
+    #[pyo3(signature = (response_template, prefix=None, *, tools=None, id="", model="", created=0, reasoning="reasoning_content", on_malformed="text", on_unread="malformed", unknown_tools="keep", unfinished="drop", body_aware_close=false))]
     #[expect(clippy::too_many_arguments, reason = "they are named in Python")]
     fn new(
         py: Python<'_>,
@@ -469,6 +499,8 @@ impl PyCompletion {
         created: i64,
         reasoning: &str,
         on_malformed: &str,
+        on_unread: &str,
+        unknown_tools: &str,
         unfinished: &str,
         body_aware_close: bool,
     ) -> PyResult<PyCompletion> {
@@ -476,13 +508,15 @@ impl PyCompletion {
         let prefix = prefix_of(prefix)?;
         let parser = ParserOptions::default()
             .tools(described_tools_of(tools)?)
-            .on_malformed(self::on_malformed(on_malformed)?)
             .body_aware_close(body_aware_close);
         let options = CompletionOptions::default()
             .id(id)
             .model(model)
             .created(created)
             .reasoning(reasoning)
+            .on_malformed(self::on_malformed(on_malformed)?)
+            .on_unread(self::on_unread(on_unread)?)
+            .unknown_tools(self::unknown_tools(unknown_tools)?)
             .unfinished(self::unfinished(unfinished)?);
         let completion = detached(py, || Completion::new(&template, &prefix, parser, options))?;
         let completion = completion.map_err(|error| ErrorKind::Parse.exception(py, error))?;
@@ -514,8 +548,8 @@ impl PyCompletion {
         list_to_python(py, &chunks)
     }
 
-    /// In the end, the fields with regions that could not be parsed, where ``on_malformed="event"`` lets
-    /// these pass.
+    /// In the end, the fields with regions that could not be parsed, where ``on_malformed`` lets these pass, or with calls of
+    /// unknown tools that are not kept.
     #[getter]
     fn malformed(&self) -> Vec<String> {
         let malformed = self

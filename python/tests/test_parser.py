@@ -377,6 +377,31 @@ def test_what_can_not_be_parsed_is_named(template):
     assert completion.malformed == ["tool_calls"]
 
 
+@pytest.mark.parametrize(
+    ("options", "output", "content", "names"),
+    [
+        ({}, "<call f>{</call>Hm.", "<call f>{</call>Hm.", []),
+        ({"on_malformed": "event"}, "<call f>{</call>Hm.", "Hm.", []),
+        ({}, "<call f>{}</call>Hm.", "Hm.", ["f"]),
+        ({"unknown_tools": "text"}, "<call f>{}</call>Hm.", "<call f>{}</call>Hm.", []),
+        ({"unknown_tools": "drop"}, "<call f>{}</call>Hm.", "Hm.", []),
+    ],
+)
+def test_calls_that_can_not_be_read_or_made(template, options, output, content, names):
+    completion = unjinja.Completion(template, "", tools=[{"name": "g"}], **options)
+    completion.feed(output)
+    message = completion.finish()[1]["choices"][0]["message"]
+    assert message["content"] == content
+    assert [call["function"]["name"] for call in message.get("tool_calls", [])] == names
+
+
+@pytest.mark.parametrize("option", ["on_malformed", "on_unread", "unknown_tools"])
+def test_what_becomes_of_calls_is_one_of_few_words(template, option):
+    for kind in (unjinja.ResponseParser, unjinja.Completion):
+        with pytest.raises(ValueError, match=f"`{option}`: expected"):
+            kind(template, "", **{option: "no"})
+
+
 def test_the_package_is_typed():
     folder = pathlib.Path(unjinja.__file__).parent
     assert (folder / "py.typed").exists()

@@ -17,7 +17,8 @@ use std::time::Duration;
 use unjinja::check::{Case, Cut};
 use unjinja::response::{Capture, Lookout};
 use unjinja::{
-    Event, Object, OnMalformed, ParseError, ParserOptions, ResponseParser, ResponseTemplate, Value,
+    Event, Object, OnMalformed, OnUnread, ParseError, ParserOptions, ResponseParser,
+    ResponseTemplate, Value,
 };
 
 use crate::chunking::Chunking;
@@ -157,7 +158,12 @@ impl Replay {
 
     fn of_case(template: &ResponseTemplate, case: &Case) -> Replay {
         let expected = case.expected.message.clone().unwrap_or_default();
-        Replay::begin(template, &case.prefix, case.parser_options(), expected)
+        let options = match case.expected.is_nothing() {
+            // Nobody has said that what nothing reads may be lost.
+            true => case.parser_options().on_unread(OnUnread::Malformed),
+            false => case.parser_options(),
+        };
+        Replay::begin(template, &case.prefix, options, expected)
     }
 
     fn begin(

@@ -38,7 +38,7 @@ impl Reason {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct End {
     pub(crate) message: CompletionMessage,
-    /// The ids of calls that were cut off, and are no part of the message.
+    /// The ids of calls that were cut off or could not be read, and are no part of the message.
     pub(crate) unfinished: Vec<String>,
     pub(crate) reason: Reason,
     pub(crate) used: Used,
@@ -190,7 +190,9 @@ impl Choice {
             // Where a client wants no further call, the rest has not been read.
             record.keep(ending == Ending::Length || self.calls.has_enough());
         }
-        let unfinished = finished.unfinished.into_iter().map(|call| call.id);
+        // Neither is a call that anybody should run.
+        let unfinished = finished.unfinished.into_iter().chain(finished.withdrawn);
+        let unfinished = unfinished.map(|call| call.id);
         self.end = Some(Box::new(End {
             message,
             unfinished: unfinished.collect(),

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use unjinja::UnknownTools;
 use unjinja::chat_template::{ChatTemplate, RenderInput};
 
 use crate::{Engine, Explain, Tell};
@@ -38,6 +39,8 @@ pub struct Config {
     pub grammars: bool,
     /// Whether requests are answered though no answer can be held to what they ask.
     pub best_effort: bool,
+    /// What becomes of calls of tools that a request does not offer.
+    pub unknown_tools: UnknownTools,
     /// What is too much, and too long.
     pub limits: Limits,
     /// A file to which outputs are appended.
@@ -99,6 +102,7 @@ impl Config {
             hosts: Vec::new(),
             grammars: true,
             best_effort: false,
+            unknown_tools: UnknownTools::Keep,
             limits: Limits::default(),
             record: None,
             explain: None,

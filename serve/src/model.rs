@@ -11,7 +11,9 @@ use unjinja::completion::{Completion, CompletionOptions};
 use unjinja::derive::{DeriveOptions, derive};
 use unjinja::format::Format;
 use unjinja::grammar::{Beyond, Grammar, GrammarError, Request as Asked};
-use unjinja::{Object, OnMalformed, ParserOptions, Remedy, ResponseTemplate, Tools, Value, json};
+use unjinja::{
+    Object, OnMalformed, OnUnread, ParserOptions, Remedy, ResponseTemplate, Tools, Value, json,
+};
 
 use crate::cache::Cache;
 use crate::conversation::Form;
@@ -222,12 +224,13 @@ impl Model {
 
     /// How it is read what the model writes after the prompt.
     pub(crate) fn parser_options(ready: &Ready) -> ParserOptions {
-        // A call that is not what it should be is no reason to withhold the rest. And arguments may hold what ends a call or a turn, which
-        // no grammar keeps out of all of them.
+        // Arguments may hold what ends a call or a turn, which no grammar keeps out of all of them. A call that is not what it should be is
+        // no reason to withhold the rest: completions have it so.
         ParserOptions::default()
             .tools(ready.tools.clone())
             .body_aware_close(true)
             .on_malformed(OnMalformed::Event)
+            .on_unread(OnUnread::Malformed)
     }
 
     /// Reads what the model writes after the prompt.

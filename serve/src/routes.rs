@@ -189,10 +189,12 @@ async fn ask(
         let question = understood.question.of_choice(index);
         let reading = shared.upstream.ask(question, key, held).await?;
         let id = head.bare_id();
-        let options = CompletionOptions::default().id(match index {
-            0 => id.to_owned(),
-            index => format!("{id}_{index}"),
-        });
+        let options = CompletionOptions::default()
+            .unknown_tools(shared.unknown_tools)
+            .id(match index {
+                0 => id.to_owned(),
+                index => format!("{id}_{index}"),
+            });
         let completion = shared.model.completion(ready, options)?;
         let watched = Watched {
             record: recorded.as_ref().map(Recorded::begin),

@@ -14,8 +14,8 @@ use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
-use unjinja::Value;
 use unjinja::chat_template::ChatTemplate;
+use unjinja::{UnknownTools, Value};
 
 use crate::arrivals::{Arrivals, Seat};
 use crate::config::{Config, Limits};
@@ -76,6 +76,7 @@ pub(crate) struct Shared {
     pub(crate) model: Model,
     pub(crate) upstream: Upstream,
     pub(crate) holding: Holding,
+    pub(crate) unknown_tools: UnknownTools,
     pub(crate) limits: Limits,
     pub(crate) guard: Guard,
     /// For so many answers.
@@ -213,6 +214,7 @@ async fn shared(config: Config) -> Result<Shared, ServeError> {
             grammars: config.grammars,
             best_effort: config.best_effort,
         },
+        unknown_tools: config.unknown_tools,
         guard: Guard::new(&config.hosts),
         room: Arc::new(Semaphore::new(limits.requests)),
         held: Room::new(limits.held),

@@ -55,6 +55,8 @@ pub enum Failure {
     },
     /// A call names a tool that was not offered.
     UnknownTool(String),
+    /// Something that the model has written is read by nothing: what, and where.
+    Unread(String),
     /// The prompt has no anchor, so that all of it was read as part of the message.
     NoAnchor,
     /// The case says nothing of what it expects.
@@ -117,6 +119,7 @@ impl Failure {
             Failure::Parsed { .. } => "parsed",
             Failure::MarkerLeft { .. } => "marker left",
             Failure::UnknownTool(_) => "unknown tool",
+            Failure::Unread(_) => "unread",
             Failure::NoAnchor => "no anchor",
             Failure::NothingExpected(_) | Failure::NoConversationExpected { .. } => {
                 "nothing expected"
@@ -153,6 +156,11 @@ impl Failure {
             ),
             Failure::UnknownTool(name) => {
                 format!("a call names `{name}`, which is none of the tools that were offered")
+            }
+            Failure::Unread(what) => {
+                format!(
+                    "something is lost: {what}: mend the template, or, if nothing is missing, write the `message`"
+                )
             }
             Failure::NoAnchor => {
                 "the template's anchor is not in the prompt, so all of it is read \

@@ -1,5 +1,5 @@
 //! Outputs of a model, as a server records them: one JSON object a line. A response template reads them well where it can, where no
-//! marker is left in what was said, and where calls name tools that were offered.
+//! marker is left in what was said, where all of a call is read, and where calls name tools that were offered.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,9 @@ use crate::diagnostic::{Diagnostic, Diagnostics, MemberPart};
 use crate::json;
 use crate::markers::{dedup, markers};
 use crate::position::Position;
-use crate::response::{Delimiter, ResponseTemplate, Tools};
+use crate::response::{
+    Delimiter, Event, OnMalformed, OnUnread, ResponseParser, ResponseTemplate, Tools,
+};
 use crate::value::{Object, Value};
 
 use super::add::free_name;
@@ -191,7 +193,37 @@ impl OutputReader {
         });
         let unknown = names.filter(|name| !offered.is_empty() && !offered.contains(*name));
         let unknown = unknown.map(|name| Failure::UnknownTool(name.to_owned()));
-        texts.chain(unknown).collect()
+        let unread = self.unread(case).into_iter().map(Failure::Unread);
+        texts.chain(unknown).chain(unread).collect()
+    }
+
+    /// What of an output that can be parsed is read by nothing.
+    fn unread(&self, case: &Case) -> Vec<String> {
+        let options = (case.parser_options())
+            .on_unread(OnUnread::Malformed)
+            .on_malformed(OnMalformed::Event);
+        let mut unread = Vec::new();
+        let mut take = |event: Event<'_>| {
+            // What is cut off is known to be.
+            if let Event::Malformed {
+                field,
+                error,
+                at_end,
+                ..
+            } = event
+                && !(at_end && case.is_cut_off)
+            {
+                unread.push(format!("in `{field}`, {error}"));
+            }
+        };
+        let begun = ResponseParser::new_with(&self.template, &case.prefix, options, &mut take);
+        if let Ok(mut parser) = begun
+            && parser.feed_with(&case.output, &mut take).is_ok()
+        {
+            // What else is wrong with the message is reported elsewhere.
+            let _reported = parser.finalize_with(&mut take);
+        }
+        unread
     }
 }
 
@@ -292,6 +324,41 @@ mod tests {
             assert!(
                 found.len() == 1 && found[0].starts_with(expected),
                 "{line}: {found:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_nothing_reads_is_reported() {
+        let template = ResponseTemplate::from_json(
+            r#"{"start_anchor": "<bot>", "fields": {"tool_calls": {
+                "open_pattern": "<call (?P<name>\\w+)>", "close": "</call>", "repeats": true,
+                "content": "kv-lines", "transform": {"function": {"name": "{name}", "arguments": "{content}"}}}}}"#,
+        );
+        let reader = OutputReader::new(&template.expect("it is one"));
+        for (output, is_cut_off, expected) in [
+            (
+                "<call f>\na: 1\nb 2</call>",
+                false,
+                Some("something is lost: in `tool_calls`, nothing reads \"b 2\" in it"),
+            ),
+            ("<call f>\na: 1\nb: 2</call>", false, None),
+            ("<call f>\na: 1\nb 2", true, None),
+        ] {
+            let mut case = Case::new("a", "<bot>", output, Tools::none(), Expected::default());
+            case.is_cut_off = is_cut_off;
+            let failures = reader.failures(&case, 0);
+            let found: Vec<String> = failures.iter().map(Failure::headline).collect();
+            assert_eq!(
+                found.len(),
+                usize::from(expected.is_some()),
+                "{output}: {found:?}"
+            );
+            assert!(
+                found
+                    .iter()
+                    .all(|found| found.starts_with(expected.unwrap_or_default())),
+                "{found:?}"
             );
         }
     }

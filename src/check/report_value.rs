@@ -160,6 +160,7 @@ impl Failure {
             Failure::NoConversationExpected { actual, .. } => (None, Some(actual.clone())),
             Failure::MarkerLeft { .. }
             | Failure::UnknownTool(_)
+            | Failure::Unread(_)
             | Failure::NoAnchor
             | Failure::NothingExpected(_)
             | Failure::NotRendered(_)

@@ -60,6 +60,8 @@ mod search;
 
 mod thin;
 
+mod joining;
+
 mod candidate;
 
 use crate::analysis::{Findings, MissingToken, advice};
@@ -216,6 +218,12 @@ impl Derivation {
         let outputs = outputs
             .map(|case| case.row(&chosen.template, field))
             .collect();
+        let damaged = proof::damaged_texts(
+            &chosen.template,
+            field,
+            &search_input,
+            &chosen.recovered_damage,
+        );
         let samples = search_input.samples;
         Derivation {
             proof,
@@ -227,7 +235,7 @@ impl Derivation {
             lenience: options.lenience,
             language: options.language,
             reasoning_field: field.to_owned(),
-            damaged: proof::damaged_texts(field, &search_input.damaged, &chosen.recovered_damage),
+            damaged,
             missing_tokens: missing_tokens(&search_input.findings, &samples.refused),
             tools: samples.tools,
             refused: samples.refused,
@@ -476,6 +484,12 @@ fn choose(
         chosen.recovered_mentions = thinned.recovered_mentions;
         chosen.recovered_damage = thinned.recovered_damage;
         chosen.trials += thinned.trials;
+    }
+    if options.joins
+        && let Some(joining) =
+            joining::joining(&chosen.template, search_input, &chosen.recovered_damage)
+    {
+        chosen.template = joining;
     }
     chosen.ended_early = search_input.trying.is_spent();
     Ok(chosen)

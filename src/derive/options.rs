@@ -33,6 +33,9 @@ pub struct DeriveOptions {
     pub lenience: Lenience,
     /// The oldest version of the language that is to take the response template.
     pub language: Language,
+    /// Whether several texts of an answer, as before a call and behind it, are joined, where all that is known of the format is read as without.
+    /// Engines refuse that.
+    pub joins: bool,
 }
 
 /// Which damages delimiters allow for: texts as models write them, which are sloppier than any chat template.
@@ -58,6 +61,7 @@ impl Default for DeriveOptions {
             outputs: Vec::new(),
             lenience: Lenience::default(),
             language: DeriveOptions::SERVED,
+            joins: false,
         }
     }
 }
@@ -144,6 +148,31 @@ impl DeriveOptions {
     /// ```
     pub fn language(mut self, language: Language) -> DeriveOptions {
         self.language = language;
+        self
+    }
+
+    /// Sets whether several texts of an answer are joined.
+    ///
+    /// ```
+    /// use unjinja::chat_template::ChatTemplate;
+    /// use unjinja::derive::{DeriveOptions, derive};
+    /// use unjinja::{ParserOptions, parse};
+    ///
+    /// let template = ChatTemplate::from_jinja(
+    ///     "{% for m in messages %}<{{ m.role }}>{{ m.content }}{% for c in m.tool_calls %}\
+    ///      <call>{{ c.function | tojson }}</call>{% endfor %}<end>{% endfor %}\
+    ///      {% if add_generation_prompt %}<assistant>{% endif %}",
+    /// );
+    /// let output = r#"Let me look.<call>{"name": "look", "arguments": {}}</call>There it is.<end>"#;
+    /// for (joins, expected) in [(false, "There it is."), (true, "Let me look.\nThere it is.")] {
+    ///     let derived = derive(&template, &DeriveOptions::default().joins(joins))?;
+    ///     let message = parse(&derived.template, "<assistant>", output, ParserOptions::default())?;
+    ///     assert_eq!(message.get("content").and_then(|text| text.as_str()), Some(expected));
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn joins(mut self, joins: bool) -> DeriveOptions {
+        self.joins = joins;
         self
     }
 

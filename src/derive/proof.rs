@@ -125,6 +125,9 @@ pub struct DamagedText {
     pub message: Object,
     /// Whether all of that came back.
     pub is_recovered: bool,
+    /// Whether something of it is lost without a word: it is neither refused nor left in another part of the message, or a call is
+    /// made that nobody has written.
+    pub is_lost: bool,
 }
 
 /// How many texts with one kind of damage are recovered.
@@ -135,12 +138,14 @@ pub struct DamageRow {
     pub damage: String,
     /// How many are recovered.
     pub recovered: usize,
+    /// Of how many something is lost without a word. All others are refused, or left as text.
+    pub lost: usize,
     /// How many there are.
     pub total: usize,
 }
 
 impl DamagedText {
-    /// For programs: an object of `damage`, `prefix`, `output` and `message`, and whether it is `recovered`.
+    /// For programs: an object of `damage`, `prefix`, `output` and `message`, and whether it is `recovered`, or `lost`.
     pub fn to_value(&self) -> Value {
         Object::from_iter([
             ("damage", Value::from(&self.damage)),
@@ -148,16 +153,18 @@ impl DamagedText {
             ("output", Value::from(&self.output)),
             ("message", self.message.clone().into()),
             ("recovered", self.is_recovered.into()),
+            ("lost", self.is_lost.into()),
         ])
         .into()
     }
 }
 
 impl DamageRow {
-    /// For programs: an object of `damage`, and of how many texts are `recovered` of a `total`.
+    /// For programs: an object of `damage`, and of how many texts are `recovered`, how many `lost`, of a `total`.
     pub fn to_value(&self) -> Value {
-        let (recovered, total) = (self.recovered, self.total);
-        object! {"damage": &self.damage, "recovered": recovered, "total": total}.into()
+        let (recovered, lost, total) = (self.recovered, self.lost, self.total);
+        object! {"damage": &self.damage, "recovered": recovered, "lost": lost, "total": total}
+            .into()
     }
 }
 
@@ -272,13 +279,21 @@ pub(super) fn failures_on<'r>(
 
 /// What a template makes of damaged renderings.
 pub(super) fn damaged_texts(
+    template: &ResponseTemplate,
     field: &str,
-    damaged: &[Damaged],
+    search_input: &SearchInput,
     is_recovered: &[bool],
 ) -> Vec<DamagedText> {
-    let texts = damaged.iter().zip(is_recovered);
+    let reader = TrialReader::new(template, field, &search_input.samples.tools);
+    let is_lost = |text: &Damaged| {
+        let expected = Expected::Turn(&text.expected);
+        let difference = reader.difference(&text.prefilled, &text.output, expected);
+        difference.is_some_and(|difference| difference.loses)
+    };
+    let texts = search_input.damaged.iter().zip(is_recovered);
     texts
         .map(|(text, is_recovered)| DamagedText {
+            is_lost: !is_recovered && is_lost(text),
             damage: text.damage.to_owned(),
             prefix: text.prefilled.clone(),
             output: text.output.clone(),
@@ -297,11 +312,13 @@ pub(super) fn damage_rows(texts: &[DamagedText]) -> Vec<DamageRow> {
             rows.push(DamageRow {
                 damage: text.damage.clone(),
                 recovered: 0,
+                lost: 0,
                 total: 0,
             });
             rows.len() - 1
         });
         rows[at].recovered += usize::from(text.is_recovered);
+        rows[at].lost += usize::from(text.is_lost);
         rows[at].total += 1;
     }
     rows
@@ -377,19 +394,24 @@ mod tests {
 
     #[test]
     fn damaged_texts_are_counted_by_kind_in_their_order() {
-        let text = |damage: &str, is_recovered| DamagedText {
+        let text = |damage: &str, is_recovered, is_lost| DamagedText {
             damage: damage.to_owned(),
             prefix: String::new(),
             output: String::new(),
             message: Object::new(),
             is_recovered,
+            is_lost,
         };
-        let texts = [text("cut", true), text("added", false), text("cut", false)];
+        let texts = [
+            text("cut", true, false),
+            text("added", false, true),
+            text("cut", false, false),
+        ];
         let rows = damage_rows(&texts);
         let rows: Vec<_> = rows
             .iter()
-            .map(|row| (row.damage.as_str(), row.recovered, row.total))
+            .map(|row| (row.damage.as_str(), row.recovered, row.lost, row.total))
             .collect();
-        assert_eq!(rows, [("cut", 1, 2), ("added", 0, 1)]);
+        assert_eq!(rows, [("cut", 1, 0, 2), ("added", 0, 1, 1)]);
     }
 }

@@ -48,7 +48,8 @@ impl fmt::Display for Tally {
 /// How good a draft is; more is better.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Score {
-    /// How many texts of each kind it recovers.
+    /// How many texts of each kind it recovers. Of damaged ones, one of which something is lost without a word weighs as much as two
+    /// that are refused, or left as text.
     recovered: [usize; KINDS],
     /// How little it looks ahead, which holds text back.
     streams: isize,
@@ -181,8 +182,10 @@ impl<'a> Trials<'a> {
     ) -> Option<Outcome> {
         let wins = |score: &Score| to_beat.is_none_or(|to_beat| *score > to_beat);
         let length = json::write(template.as_value()).len();
+        let mut recovered = self.totals;
+        recovered[DAMAGED] *= 2;
         let mut score = Score {
-            recovered: self.totals,
+            recovered,
             // As if no pattern depended on pieces: a draft that does not win so can't win, and nothing more needs to
             // be known of it.
             streams: -patterns(template).count().cast_signed(),
@@ -208,7 +211,7 @@ impl<'a> Trials<'a> {
                 Some(difference) => {
                     is_recovered[place] = false;
                     failures.add(trial.kind, &difference);
-                    score.recovered[trial.kind] -= 1;
+                    score.recovered[trial.kind] -= weight(trial, &difference);
                     order[..=at].rotate_right(1);
                 }
             }
@@ -227,7 +230,7 @@ impl<'a> Trials<'a> {
             if let Some(difference) = difference(trial, Cut::Pieces) {
                 is_recovered[place] = false;
                 failures.add(trial.kind, &difference);
-                score.recovered[trial.kind] -= 1;
+                score.recovered[trial.kind] -= weight(trial, &difference);
             }
         }
         wins(&score).then_some(Outcome {
@@ -337,6 +340,11 @@ impl<'a> Trials<'a> {
     pub(super) fn read(&self) -> usize {
         self.read.texts()
     }
+}
+
+/// How much it weighs that a text is misread.
+fn weight(trial: &Trial<'_>, difference: &Difference) -> usize {
+    1 + usize::from(trial.kind == DAMAGED && difference.loses)
 }
 
 /// The delimiters of a template that are patterns.

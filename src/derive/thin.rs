@@ -110,11 +110,6 @@ impl Text<'_> {
                 .get_or_init(|| format!("{prefilled}{}", self.output)),
         }
     }
-
-    /// What is read.
-    fn written(&self) -> (&str, &str) {
-        (self.prefilled, &self.output)
-    }
 }
 
 /// How good delimiters are; more is better: their merits in order, and how little there is to read for a person.
@@ -272,21 +267,17 @@ impl<'a> Thinning<'a> {
         let best = self.best(draft, variants, &mut patterns)?;
         let template = best.template.clone()?;
         let reasons = self.reasons(&best, &mut patterns);
-        let texts_read = self.texts.iter().enumerate();
-        let known: HashMap<_, _> = texts_read
-            .map(|(at, text)| (text.written(), (text.expected, best.reads(at))))
-            .collect();
         let recovered = |kind| {
             let texts = texts(self.search_input).into_iter();
             let texts = texts.filter(|text| text.kind == kind);
-            texts
-                .map(|text| match known.get(&text.written()) {
-                    // Cut amid its text, a rendering may be the same as another one, which was read for what that one
-                    // means.
-                    Some((expected, is_read)) if *expected == text.expected => *is_read,
-                    _ => self.reads(&template, &text),
-                })
-                .collect()
+            // What is passed over is lost, whoever reads with the template.
+            let is_read = |text: Text<'_>| {
+                self.read.note(text.prefilled, &text.output);
+                let reader = TrialReader::new(&template, self.reasoning_field, text.tools);
+                let difference = reader.difference(text.prefilled, &text.output, text.expected);
+                difference.is_none()
+            };
+            texts.map(is_read).collect()
         };
         Some(Thinned {
             recovered_mentions: recovered(TextOrigin::Mention),
@@ -548,11 +539,17 @@ impl<'a> Thinning<'a> {
         beats(tried.score)
     }
 
+    /// What reads texts. Whether all is read that stands in a call depends on more of a draft than what matches, by which it is known what needs
+    /// no reading again.
+    fn reader<'t>(&'t self, template: &'t ResponseTemplate, text: &Text<'t>) -> TrialReader<'t> {
+        TrialReader::new(template, self.reasoning_field, text.tools).passing_over()
+    }
+
     /// How a text is read that comes as a whole.
     fn reading(&self, template: &ResponseTemplate, at: usize) -> Reading {
         let text = &self.texts[at];
         self.read.note(text.prefilled, &text.output);
-        let reader = TrialReader::new(template, self.reasoning_field, text.tools);
+        let reader = self.reader(template, text);
         let (is_right, stretches) =
             reader.is_read_noting(text.prefilled, &text.output, text.expected);
         Reading {
@@ -626,7 +623,7 @@ impl<'a> Thinning<'a> {
     /// Whether a text that comes in this way is read as what it means.
     fn reads_when(&self, cut: Cut, template: &ResponseTemplate, text: &Text<'_>) -> bool {
         self.read.note(text.prefilled, &text.output);
-        let reader = TrialReader::new(template, self.reasoning_field, text.tools);
+        let reader = self.reader(template, text);
         reader.is_read(cut, text.prefilled, &text.output, text.expected)
     }
 

@@ -6,8 +6,8 @@ use crate::analysis::assistant_turn::AssistantTurn;
 use crate::budget::Budget;
 use crate::json;
 use crate::response::{
-    Delimiter, ParseError, ParserOptions, ResponseParser, ResponseTemplate, Tools, Unfinished,
-    parse,
+    Delimiter, OnUnread, ParseError, ParserOptions, ResponseParser, ResponseTemplate, Tools,
+    Unfinished, parse,
 };
 use crate::value::Object;
 
@@ -43,6 +43,8 @@ pub(super) struct Difference {
     pub(super) parts: Vec<MessagePart>,
     /// What the first of it is, in words.
     pub(super) words: String,
+    /// Whether something is lost without a word.
+    pub(super) loses: bool,
 }
 
 /// How many parts a message has.
@@ -97,9 +99,11 @@ pub(super) struct TrialReader<'a> {
     template: &'a ResponseTemplate,
     reasoning_field: &'a str,
     tools: &'a Tools,
+    on_unread: OnUnread,
 }
 
 impl<'a> TrialReader<'a> {
+    /// One to whom a call is misread in which something is read by nothing: that is lost, whoever reads with the template.
     pub(super) fn new(
         template: &'a ResponseTemplate,
         reasoning_field: &'a str,
@@ -109,6 +113,15 @@ impl<'a> TrialReader<'a> {
             template,
             reasoning_field,
             tools,
+            on_unread: OnUnread::Malformed,
+        }
+    }
+
+    /// One that passes over what nothing reads, so that only what delimiters match decides on what is read.
+    pub(super) fn passing_over(self) -> TrialReader<'a> {
+        TrialReader {
+            on_unread: OnUnread::Pass,
+            ..self
         }
     }
 
@@ -144,6 +157,7 @@ impl<'a> TrialReader<'a> {
             (Err(error), _) => Difference {
                 parts: vec![MessagePart::Calls],
                 words: error.to_string(),
+                loses: false,
             },
         };
         if cut == Cut::Pieces {
@@ -239,7 +253,9 @@ impl<'a> TrialReader<'a> {
     }
 
     fn options(&self) -> ParserOptions {
-        ParserOptions::default().tools(self.tools.clone())
+        ParserOptions::default()
+            .tools(self.tools.clone())
+            .on_unread(self.on_unread)
     }
 
     /// What a message says.
@@ -269,6 +285,7 @@ impl<'a> TrialReader<'a> {
             Some(Difference {
                 parts: vec![part],
                 words: format!("{marker:?} is left in {place}"),
+                loses: false,
             })
         })
     }
@@ -315,8 +332,40 @@ impl<'a> TrialReader<'a> {
             words.push(format!("the calls are [{}]", calls.join(", ")));
         }
         let words = words.into_iter().next()?;
-        Some(Difference { parts, words })
+        let loses = loses(read, expected);
+        Some(Difference {
+            parts,
+            words,
+            loses,
+        })
     }
+}
+
+/// Whether a reading lacks something of what was meant, and nothing says so: a call is made that nobody has written, or a word is gone. What
+/// stands in another part of the message is there for all to see.
+fn loses(read: &AssistantTurn, meant: &AssistantTurn) -> bool {
+    let calls = |turn: &AssistantTurn| -> String {
+        let calls = turn.calls.iter();
+        let calls = calls.map(|call| {
+            format!(
+                "{} {}",
+                call.name,
+                json::write(&call.arguments.clone().into())
+            )
+        });
+        calls.collect::<Vec<_>>().join(" ")
+    };
+    let texts = |turn: &AssistantTurn| {
+        let texts = turn.reasoning.iter().chain(&turn.content);
+        texts.map(String::as_str).collect::<Vec<_>>().join(" ")
+    };
+    let there = format!("{} {}", texts(read), calls(read));
+    let all = format!("{} {}", texts(meant), calls(meant));
+    let mut words = all
+        .split(|c: char| !c.is_alphanumeric())
+        .filter(|word| !word.is_empty());
+    read.calls.iter().any(|call| !meant.calls.contains(call))
+        || words.any(|word| !there.contains(word))
 }
 
 /// A text without the white space around it, if anything is left.
@@ -418,6 +467,43 @@ mod tests {
             let found = found.map(|found| found.words);
             let expected = place.map(|place| format!("\"<call>\" is left in {place}"));
             assert_eq!(found, expected, "{read:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_left_in_another_part_is_not_lost() {
+        let call = |name: &str, value: &str| ToolCall::new(name, [("at".to_owned(), value.into())]);
+        let calls = |calls: &[ToolCall]| AssistantTurn::calls(calls.to_vec());
+        let (one, two) = (call("read", "Brest"), call("read", "Calais"));
+        for (read, meant, expected) in [
+            (
+                AssistantTurn::content("<call read at=Brest>"),
+                calls(&[one.clone()]),
+                false,
+            ),
+            (
+                AssistantTurn::content("<call read>"),
+                calls(&[one.clone()]),
+                true,
+            ),
+            (
+                calls(&[one.clone()]),
+                calls(&[one.clone(), two.clone()]),
+                true,
+            ),
+            // Nobody has written this one.
+            (
+                calls(&[call("read", "Brest Calais")]),
+                calls(&[one.clone(), two]),
+                true,
+            ),
+            (
+                calls(&[one.clone()]).with_content("Hm. Yes."),
+                calls(&[one]).with_content("Yes.").with_reasoning("Hm."),
+                false,
+            ),
+        ] {
+            assert_eq!(loses(&read, &meant), expected, "{read:?}");
         }
     }
 

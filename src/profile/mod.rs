@@ -44,7 +44,7 @@ use crate::response::{Language, ResponseTemplate};
 use crate::spelling::did_you_mean;
 use crate::value::{Object, Value};
 
-pub use port::{Change, Ported, language_for, port, reasoning_for};
+pub use port::{Change, Ported, joins_for, language_for, port, reasoning_for};
 pub use rule::{Effect, Objection};
 pub use version::Version;
 

@@ -2,10 +2,10 @@
 
 use crate::completion::REASONING;
 use crate::response::{Language, ResponseTemplate, TemplateError};
-use crate::value::{JsonString, Object, Value, pointer_below};
+use crate::value::{JsonString, Object, Value, object, pointer_below};
 
 use super::rule::{CALLS, CallShape, Check, call_shape, is_each};
-use super::{Objection, Target};
+use super::{Effect, Objection, Target};
 
 /// Whether a field of this name is for reasoning.
 pub(super) fn is_reasoning(name: &str) -> bool {
@@ -147,6 +147,31 @@ pub fn reasoning_for(targets: &[Target]) -> Option<&'static str> {
 /// ```
 pub fn language_for(targets: &[Target]) -> Option<Language> {
     targets.iter().map(|target| target.language()).min()
+}
+
+/// Whether all of some targets take a content of several texts that are joined; not if there are none.
+///
+/// ```
+/// use unjinja::profile::{Target, joins_for};
+///
+/// let targets: [Target; 2] = ["transformers@5.16".parse()?, "vllm@0.33".parse()?];
+/// assert!(joins_for(&targets[..1]));
+/// assert!(!joins_for(&targets));
+/// assert!(!joins_for(&["transformers@5.15".parse()?]));
+/// assert!(!joins_for(&[]));
+/// # Ok::<(), unjinja::profile::UnknownTarget>(())
+/// ```
+pub fn joins_for(targets: &[Target]) -> bool {
+    let joined = object! {"repeats": true, "join": ""};
+    let document = object! {"start_anchor": "<bot>", "fields": object! {"content": joined}};
+    let template = ResponseTemplate::from_value(Value::from(document));
+    let all_take = |template| {
+        let mut objections = targets
+            .iter()
+            .flat_map(|target| target.objections(&template));
+        objections.all(|objection| objection.effect == Effect::Limits)
+    };
+    !targets.is_empty() && template.is_ok_and(all_take)
 }
 
 impl Ported {

@@ -16,7 +16,7 @@ use crate::options::option_name;
 use crate::printing::{self, Painted};
 use unjinja::chat_template::{ChatTemplate, Source};
 use unjinja::derive::{Derivation, DeriveOptions, Lenience, ModelOutput, derive};
-use unjinja::profile::{Verdict, language_for, reasoning_for};
+use unjinja::profile::{Target, Verdict, joins_for, language_for, reasoning_for};
 use unjinja::{Value, json};
 
 use self::present::Comparison;
@@ -516,7 +516,9 @@ fn derive_one(args: &Args, given: &[ModelOutput], source: &str) -> Result<Found,
     }
     let ((template, derivation), siblings) = siblings::choose((first, derivation), others, failed);
     let otherwise = Otherwise::find(&derivation, |language| {
-        let options = args.derive_options(given).language(language);
+        let target = format!("transformers@{language}").parse::<Target>();
+        let joins = target.is_ok_and(|target| joins_for(&[target]));
+        let options = args.derive_options(given).language(language).joins(joins);
         derive(&template, &options).ok()
     });
     Ok(Found {
@@ -549,6 +551,7 @@ impl Args {
         if let Some(language) = language_for(&targets) {
             options.language = language;
         }
+        options.joins = joins_for(&targets);
         options.outputs = given.to_vec();
         options.guess_types = self.untyped == Untyped::Guess;
         options.lenience = match self.lenience {

@@ -19,7 +19,7 @@ use unjinja::profile::Target;
 use unjinja::response::Language;
 use unjinja::response_schema::ResponseSchema;
 use unjinja::{
-    Event, EventWriter, Object, OnMalformed, ParseError, ParserOptions, ResponseParser,
+    Event, EventWriter, Object, OnMalformed, OnUnread, ParseError, ParserOptions, ResponseParser,
     ResponseTemplate, Tools, Unfinished, Value, json,
 };
 
@@ -28,6 +28,7 @@ use super::input::Ended;
 use super::request::RequestArgs;
 use super::source::SourceOptions;
 use super::target::one;
+use super::unknown_tools::Unknown;
 use super::{Failure, input};
 
 /// The keys of a case for what it is read with.
@@ -62,6 +63,10 @@ const EMPTY: &str = "the output is empty";
 
   An output that reached the token limit, without the call that is cut off:
     unjinja parse -t template.json --unfinished drop output.txt
+
+  Without losing anything of what a call contains: if a part of it can't be read, all of its text is
+  content, and is in an event
+    unjinja parse -t template.json --on-unread malformed --on-malformed text output.txt
 
   Even if some of it is not UTF-8:
     model | unjinja parse -t template.json --events --lossy
@@ -110,7 +115,7 @@ pub(crate) struct Args {
     target: Option<Target>,
 
     /// Accept only what the format of a chat template and the tools allow
-    #[arg(long, requires = "template", conflicts_with_all = ["on_malformed", "unfinished", "spans", "body_aware_close"])]
+    #[arg(long, requires = "template", conflicts_with_all = ["on_malformed", "on_unread", "unknown_tools", "unfinished", "spans", "body_aware_close"])]
     strict: bool,
 
     /// The prompt: what follows its last anchor belongs to the message
@@ -138,9 +143,18 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with = "spans")]
     openai: bool,
 
-    /// What to do with a region whose text does not parse
-    #[arg(long, value_name = "WHAT", default_value = "fail")]
-    on_malformed: Malformed,
+    /// What to do with a region whose text does not parse [default: fail; with `--openai`, text]
+    #[arg(long, value_name = "WHAT")]
+    on_malformed: Option<Malformed>,
+
+    /// What to do when a call contains text that no key and no value takes [default: pass, as the language
+    /// does; with `--openai`, malformed]
+    #[arg(long, value_name = "WHAT")]
+    on_unread: Option<Unread>,
+
+    /// What to do with calls of tools that `--tools` does not have
+    #[arg(long, value_name = "WHAT", default_value = "keep")]
+    unknown_tools: Unknown,
 
     /// What to do with a call that the end of the output cuts off [default: keep, as the language does; with
     /// `--openai`, drop]. With `--openai`, it also says that the model reached the token limit
@@ -188,6 +202,36 @@ enum Malformed {
     Fail,
     /// Report it in an event, and continue without the region
     Event,
+    /// Report it, and add its text to the content
+    Text,
+}
+
+impl Malformed {
+    fn policy(self) -> OnMalformed {
+        match self {
+            Malformed::Fail => OnMalformed::Fail,
+            Malformed::Event => OnMalformed::Event,
+            Malformed::Text => OnMalformed::Text,
+        }
+    }
+}
+
+/// What to do when a call contains text that nothing takes.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Unread {
+    /// Ignore the text
+    Pass,
+    /// Treat the call as one that does not parse
+    Malformed,
+}
+
+impl Unread {
+    fn policy(self) -> OnUnread {
+        match self {
+            Unread::Pass => OnUnread::Pass,
+            Unread::Malformed => OnUnread::Malformed,
+        }
+    }
 }
 
 /// What to do with a call that is cut off.
@@ -371,10 +415,12 @@ impl Args {
     fn options(&self, tools: Tools) -> ParserOptions {
         ParserOptions::default()
             .tools(tools)
-            .on_malformed(match self.on_malformed {
-                Malformed::Fail => OnMalformed::Fail,
-                Malformed::Event => OnMalformed::Event,
-            })
+            .on_malformed(
+                self.on_malformed
+                    .map_or(OnMalformed::Fail, Malformed::policy),
+            )
+            .on_unread(self.on_unread.map_or(OnUnread::Pass, Unread::policy))
+            .unknown_tools(self.unknown_tools.policy())
             .unfinished(self.unfinished())
             .spans(self.spans)
             .stripped_chunks(self.events)
@@ -479,7 +525,7 @@ impl<'t> Printer<'t> {
             events: args.events,
             writer: EventWriter::new(),
             text: String::new(),
-            losses: Losses::new(template, args.unfinished()),
+            losses: Losses::new(template, args),
         }
     }
 
@@ -524,17 +570,21 @@ struct Losses<'t> {
     /// The field with a region that is cut off, where such are left out.
     cut_off: Option<String>,
     unfinished: Unfinished,
+    /// Whether the text of regions that could not be parsed is put behind other text, which it then does not replace.
+    gives_back: bool,
     closed: Vec<String>,
 }
 
 impl<'t> Losses<'t> {
-    fn new(template: &'t ResponseTemplate, unfinished: Unfinished) -> Losses<'t> {
+    fn new(template: &'t ResponseTemplate, args: &Args) -> Losses<'t> {
+        let is_text = matches!(args.on_malformed, Some(Malformed::Text));
         Losses {
             template,
             replaced: Vec::new(),
             malformed: Vec::new(),
             cut_off: None,
-            unfinished,
+            unfinished: args.unfinished(),
+            gives_back: is_text || args.unknown_tools == Unknown::Text,
             closed: Vec::new(),
         }
     }
@@ -547,7 +597,8 @@ impl<'t> Losses<'t> {
         };
         match event {
             Event::Close { field, value, .. } => {
-                if self.closed.iter().any(|closed| closed == field) {
+                let is_behind = self.gives_back && !self.malformed.is_empty();
+                if !is_behind && self.closed.iter().any(|closed| closed == field) {
                     add(&mut self.replaced, field);
                 }
                 let repeats = self
@@ -706,8 +757,7 @@ fn replay(
     let fail = |error: ParseError| (error.to_string(), "prefix".into());
     warnings.extend(missing_anchor(template, prefix).map_err(fail)?);
     if args.openai {
-        let completion =
-            openai::completion(template, prefix, args.options(tools), args.unfinished, case);
+        let completion = openai::completion(args, template, prefix, args.options(tools), case);
         let (completed, remarks) = completion.map_err(fail).and_then(|mut completion| {
             feed_chunks(case, warnings, |chunk| completion.feed_with(chunk, |_| {}))?;
             openai::finish(completion, case)
@@ -716,7 +766,7 @@ fn replay(
         warnings.extend(remarks);
         return Ok(());
     }
-    let mut losses = Losses::new(template, args.unfinished());
+    let mut losses = Losses::new(template, args);
     let mut parser = ResponseParser::new(template, prefix, args.options(tools)).map_err(fail)?;
     if !args.gives_events() {
         for event in parser.initial_events() {

@@ -10,7 +10,7 @@ use crate::printable;
 use crate::printing::Painted;
 use unjinja::analysis::{Certainty, Evidence, Findings};
 use unjinja::chat_template::ChatTemplate;
-use unjinja::derive::{Derivation, Recovery};
+use unjinja::derive::{DamageRow, Derivation, Recovery};
 use unjinja::format::Format;
 use unjinja::{Object, Value, json};
 
@@ -142,22 +142,10 @@ pub(crate) fn derivation(
     for (label, text) in call_kinds(derivation) {
         line(&mut out, label, &text);
     }
-    let (recovered, damaged) = damage(derivation);
-    line(
-        &mut out,
-        "damaged",
-        &format!("{recovered} of {damaged} damaged texts recovered"),
-    );
-    for row in derivation
-        .damage()
-        .iter()
-        .filter(|row| row.recovered < row.total)
-    {
-        line(
-            &mut out,
-            "",
-            &format!("{} of {}: {}", row.recovered, row.total, row.damage),
-        );
+    let damage = derivation.damage();
+    line(&mut out, "damaged", &damaged_texts(&damage));
+    for row in damage.iter().filter(|row| row.recovered < row.total) {
+        line(&mut out, "", &damage_row(row));
     }
     for (why, names) in refused(derivation) {
         line(&mut out, "refused", &format!("{names}: {why}"));
@@ -337,10 +325,33 @@ pub(crate) fn reasons(derivation: &Derivation) -> String {
 /// How many kinds of texts are named that need a delimiter.
 const MAX_TEXTS: usize = 3;
 
-fn damage(derivation: &Derivation) -> (usize, usize) {
-    let texts = derivation.damaged.iter();
-    let recovered = texts.filter(|text| text.is_recovered).count();
-    (recovered, derivation.damaged.len())
+/// How many texts with damage are read, refused and lost.
+fn damaged_texts(rows: &[DamageRow]) -> String {
+    let sum = |of: fn(&DamageRow) -> usize| rows.iter().map(of).sum::<usize>();
+    let (recovered, lost, all) = (
+        sum(|row| row.recovered),
+        sum(|row| row.lost),
+        sum(|row| row.total),
+    );
+    let refused = all - recovered - lost;
+    format!(
+        "{recovered} of {all} damaged texts recovered, {refused} refused or left as text, {lost} lost in silence"
+    )
+}
+
+/// How many texts with one kind of damage are read and lost.
+fn damage_row(row: &DamageRow) -> String {
+    let DamageRow {
+        recovered,
+        lost,
+        total,
+        damage,
+        ..
+    } = row;
+    match lost {
+        0 => format!("{recovered} of {total}: {damage}"),
+        _ => format!("{recovered} of {total}, {lost} lost: {damage}"),
+    }
 }
 
 /// The ways of a turn and its calls.
@@ -548,8 +559,9 @@ pub(crate) fn table<'a>(
             let none = || "-".to_owned();
             return [source, none(), none(), "failed".to_owned(), none()];
         };
-        let (recovered, damaged) = damage(derivation);
         let findings = &derivation.findings;
+        let damaged = derivation.damaged.iter();
+        let recovered_damaged = damaged.filter(|text| text.is_recovered).count();
         let found = |certainty: Option<Certainty>| {
             certainty
                 .map_or("-", |certainty| certainty.key())
@@ -560,7 +572,7 @@ pub(crate) fn table<'a>(
             found(findings.reasoning.as_ref().map(|shape| shape.certainty)),
             found(findings.calls.as_ref().map(|shape| shape.certainty)),
             format!("{}/{}", derivation.recovered(), derivation.proof.len()),
-            format!("{recovered}/{damaged}"),
+            format!("{recovered_damaged}/{}", derivation.damaged.len()),
         ]
     });
     let titles = ["source", "reasoning", "calls", "recovered", "damaged"].map(str::to_owned);

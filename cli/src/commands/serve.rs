@@ -10,6 +10,7 @@ use unjinja::chat_template::ChatTemplate;
 use unjinja_serve::{Config, ENGINES, Engine, describe};
 
 use super::source::SourceOptions;
+use super::unknown_tools::Unknown;
 use super::{Failure, output};
 use crate::printing;
 
@@ -80,6 +81,10 @@ pub(crate) struct Args {
     #[arg(long)]
     best_effort: bool,
 
+    /// What to do with calls of tools that a request does not offer
+    #[arg(long, value_name = "WHAT", default_value = "keep")]
+    unknown_tools: Unknown,
+
     /// How many answers to give at once
     #[arg(long, value_name = "NUMBER", default_value = "1024", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     max_requests: u32,
@@ -144,6 +149,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     config.hosts = args.hosts.clone();
     config.grammars = !args.no_grammar;
     config.best_effort = args.best_effort;
+    config.unknown_tools = args.unknown_tools.policy();
     config.limits.requests = usize::try_from(args.max_requests).unwrap_or(usize::MAX);
     config.limits.work = usize::from(args.max_work);
     config.limits.held = args.max_held;

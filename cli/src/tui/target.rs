@@ -327,7 +327,10 @@ fn outliers(derivation: &Derivation) -> Vec<Outlier> {
     let damaged = derivation.damaged.iter().filter(|text| !text.is_recovered);
     let of_damaged = damaged.map(|text| Outlier {
         kind: "damaged",
-        why: "not all that is left of what was said comes back".into(),
+        why: match text.is_lost {
+            true => "something of what is left of what was said is lost without a word".into(),
+            false => "not all that is left of what was said comes back".into(),
+        },
         case: cases::damaged(text, derivation),
         remark: Some(Remark {
             kind: "damaged",

@@ -59,6 +59,18 @@ impl CompletionMessage {
         }
     }
 
+    /// Takes out the calls at these places, which ascend.
+    pub(super) fn without_calls(&mut self, places: &[usize]) -> Vec<ToolCall> {
+        let mut taken = Vec::new();
+        for place in places.iter().rev() {
+            if *place < self.tool_calls.len() {
+                taken.push(self.tool_calls.remove(*place));
+            }
+        }
+        taken.reverse();
+        taken
+    }
+
     /// The message as clients are sent it; reasoning goes by a key of this name.
     ///
     /// ```

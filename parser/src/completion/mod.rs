@@ -66,11 +66,15 @@
 //! What has been sent stays. So where a later part of the text makes the parser drop or replace
 //! an earlier one, the message here has what was sent:
 //!
-//! - A call whose text turns out not to be what its parser expects
-//!   ([`OnMalformed::Event`](crate::OnMalformed::Event)), stays as far as it was written. Its arguments are not whole then.
+//! - A call whose text turns out not to be what its parser expects stays with those to whom it was sent, as far as it was written. The
+//!   message of the end goes without it, and [`Finished::withdrawn`] has it. Its text comes as content
+//!   ([`CompletionOptions::on_malformed`]).
+//! - A thought that nothing closes ends where a call begins in it, if nothing but calls comes from there on
+//!   ([`ParserOptions::calls_end_thoughts`]). That is known in the end: a call of it has been sent as a part of the thought by then, and is
+//!   sent as a call, too. The message of the end has it once.
 //! - Of equal keys beside a call's arguments, as two names, the first counts.
 //! - Where `content` or reasoning closes more than once, and the template neither joins the texts
-//!   nor makes a list, the parser keeps the last one; here they stand one behind the other.
+//!   nor makes a list, the parser keeps the last one; here they stand one behind the other, with the white space between them.
 
 mod calls;
 mod delta;
@@ -81,17 +85,19 @@ mod message;
 mod region;
 mod writer;
 
-use crate::response::{ParseError, ParserOptions, ResponseParser, ResponseTemplate, Unfinished};
+use crate::response::{
+    OnMalformed, OnUnread, ParseError, ParserOptions, ResponseParser, ResponseTemplate, Unfinished,
+    UnknownTools,
+};
 use crate::value::{Object, Value};
 
 pub use delta::Delta;
 pub use message::{CompletionMessage, ToolCall};
 
-use writer::Writer;
+use writer::{Writer, Written};
 
-/// What the fields are called that hold reasoning, in the templates of this world.
 #[doc(hidden)]
-pub const REASONING: [&str; 3] = ["thinking", "reasoning_content", "reasoning"];
+pub use crate::response::REASONING;
 
 /// What a completion says of itself.
 ///
@@ -115,6 +121,13 @@ pub struct CompletionOptions {
     /// What to do with a call that is cut off where there was [no room for more](Ending::Length). Whoever gets a call runs it, so that by
     /// default the message goes without it.
     pub unfinished: Unfinished,
+    /// What to do with a region that can't be parsed: by default, its text is given back as content. What has been sent of a call
+    /// stays with those to whom it was sent; the message of the end goes without it.
+    pub on_malformed: OnMalformed,
+    /// What to do when something stands in a call that nothing reads: by default, the call is malformed.
+    pub on_unread: OnUnread,
+    /// What to do with calls of tools that were not offered. Of those that the message goes without, nothing is sent.
+    pub unknown_tools: UnknownTools,
 }
 
 impl Default for CompletionOptions {
@@ -125,6 +138,9 @@ impl Default for CompletionOptions {
             created: 0,
             reasoning: "reasoning_content".into(),
             unfinished: Unfinished::Drop,
+            on_malformed: OnMalformed::Text,
+            on_unread: OnUnread::Malformed,
+            unknown_tools: UnknownTools::Keep,
         }
     }
 }
@@ -157,6 +173,24 @@ impl CompletionOptions {
     /// Sets [`unfinished`](Self::unfinished).
     pub fn unfinished(mut self, unfinished: Unfinished) -> CompletionOptions {
         self.unfinished = unfinished;
+        self
+    }
+
+    /// Sets [`on_malformed`](Self::on_malformed).
+    pub fn on_malformed(mut self, on_malformed: OnMalformed) -> CompletionOptions {
+        self.on_malformed = on_malformed;
+        self
+    }
+
+    /// Sets [`on_unread`](Self::on_unread).
+    pub fn on_unread(mut self, on_unread: OnUnread) -> CompletionOptions {
+        self.on_unread = on_unread;
+        self
+    }
+
+    /// Sets [`unknown_tools`](Self::unknown_tools).
+    pub fn unknown_tools(mut self, unknown_tools: UnknownTools) -> CompletionOptions {
+        self.unknown_tools = unknown_tools;
         self
     }
 
@@ -209,8 +243,8 @@ pub struct Completion {
 
 impl Completion {
     /// A completion of one output; `prefix` and `parser` are those of
-    /// [`ResponseParser::new`](crate::ResponseParser::new). Its chunks are stripped and its events have spans, whatever
-    /// `parser` says of these.
+    /// [`ResponseParser::new`](crate::ResponseParser::new). Its chunks are not stripped and its events have spans, and what
+    /// becomes of calls that can't be read or made is as `options` have it, whatever `parser` says of these.
     pub fn new(
         template: &ResponseTemplate,
         prefix: &str,
@@ -235,8 +269,16 @@ impl Completion {
         options: CompletionOptions,
         mut send: impl FnMut(&Delta),
     ) -> Result<Completion, ParseError> {
+        let parser = parser.spans(true).stripped_chunks(false);
+        let parser = parser
+            .on_malformed(options.on_malformed)
+            .on_unread(options.on_unread);
+        let parser = parser.unknown_tools(match options.unknown_tools {
+            // The rest of a list has to come as it was sent.
+            UnknownTools::Drop => UnknownTools::Keep,
+            others => others,
+        });
         let mut writer = Writer::new(template, parser.tools.clone(), options);
-        let parser = parser.spans(true).stripped_chunks(true);
         // Whether anything is cut off is said in the end.
         let parser = parser.unfinished(Unfinished::Keep);
         writer.begin(&mut send);
@@ -307,15 +349,27 @@ impl Completion {
         let (mut parser, mut writer) = (self.parser, self.writer);
         let mut deltas = Vec::new();
         let mut send = |delta: &Delta| deltas.push(delta.clone());
+        // Where there was no room for more, a thought may only have come to speak of a call.
+        parser.set_calls_end_thoughts(ending == Ending::Stop);
         let policy = writer.options().unfinished;
         if ending == Ending::Length && policy != Unfinished::Keep {
             parser.set_unfinished(Unfinished::Drop);
             writer.set_cut();
         }
+        // Kept, a call stays as far as it has come, unless its text is content.
+        let is_event = writer.options().on_malformed == OnMalformed::Event;
+        if ending == Ending::Length && policy == Unfinished::Keep && is_event {
+            writer.set_cut();
+        }
         let message = parser.finalize_with(|event| writer.take(&event, &mut send))?;
         writer.end(&message, &mut send);
         let cut_off = writer.cut_off();
-        let (mut message, malformed, options) = writer.into_parts();
+        let Written {
+            mut message,
+            malformed,
+            withdrawn,
+            options,
+        } = writer.into_written();
         let mut unfinished = Vec::new();
         match (policy, cut_off) {
             (Unfinished::Drop, Some(call)) => unfinished = message.tool_calls.split_off(call),
@@ -327,6 +381,7 @@ impl Completion {
             }
             _ => {}
         }
+        let withdrawn = message.without_calls(&withdrawn);
         let finish_reason = match ending {
             Ending::Length => "length",
             Ending::Stop if message.tool_calls.is_empty() => "stop",
@@ -337,6 +392,7 @@ impl Completion {
             message,
             unfinished,
             malformed,
+            withdrawn,
             finish_reason,
             options,
         })
@@ -365,8 +421,11 @@ pub struct Finished {
     /// The calls that are cut off, and no part of the message.
     pub unfinished: Vec<ToolCall>,
     /// The fields with regions that could not be parsed, where
-    /// [`on_malformed`](ParserOptions::on_malformed) lets these pass.
+    /// [`on_malformed`](CompletionOptions::on_malformed) lets these pass, or with calls of
+    /// [unknown tools](CompletionOptions::unknown_tools) that are not kept.
     pub malformed: Vec<String>,
+    /// The calls of which something was sent before they turned out to be malformed. They are no part of the message.
+    pub withdrawn: Vec<ToolCall>,
     /// Why the model ended: `stop`, `tool_calls` or `length`.
     pub finish_reason: &'static str,
     options: CompletionOptions,

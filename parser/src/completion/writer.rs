@@ -1,8 +1,9 @@
 //! Events into deltas.
 
 use crate::json;
-use crate::response::{Capture, Event, Field, Parser, ResponseTemplate, Tools};
+use crate::response::{Capture, Event, Field, Parser, ResponseTemplate, Tools, UnknownTools};
 use crate::value::{Object, Value};
+use crate::white_space::is_space;
 
 use super::calls::{arguments_text, calls_of};
 use super::delta::Delta;
@@ -19,14 +20,60 @@ pub(super) struct Writer {
     message: CompletionMessage,
     /// The fields of which regions have opened.
     opened: Vec<String>,
+    /// White space that belongs to a text if more of it follows: to the content, and to the reasoning.
+    held: [String; 2],
+    /// Whether what is joined to other texts is about to begin, without white space of its own.
+    is_joined: bool,
+    /// Where the last thought begins in the reasoning.
+    thought_from: usize,
     /// The fields with regions that could not be parsed.
     malformed: Vec<String>,
-    /// The region of calls that is open, and the place of its first call in the message.
-    calls: Option<(CallRegion, usize)>,
+    /// The region of calls that is open.
+    calls: Option<OpenCalls>,
+    /// The places of calls in the message that have turned out to be malformed.
+    withdrawn: Vec<usize>,
     /// Whether the text has ended for want of room, so that what it leaves open is cut off, and not malformed.
     is_cut: bool,
     /// The call that the end of the text has cut off.
     cut_off: Option<usize>,
+}
+
+/// A region of calls that is open.
+#[derive(Debug, Clone)]
+struct OpenCalls {
+    region: CallRegion,
+    /// The place in the message of each of its calls, nothing for those that the message goes without.
+    places: Vec<Option<usize>>,
+    /// White space of a call that is a text, which belongs to it if more of it follows.
+    held: String,
+    /// Whether some of such a text has come.
+    has_text: bool,
+}
+
+impl OpenCalls {
+    /// What of a text is certain to belong to its value, if that has no white space around it.
+    fn stripped(&mut self, text: &str) -> String {
+        self.held.push_str(text);
+        let kept = self.held.trim_end_matches(is_space).len();
+        let rest = self.held.split_off(kept);
+        let text = std::mem::replace(&mut self.held, rest);
+        let had_text = self.has_text;
+        self.has_text |= kept > 0;
+        match had_text {
+            true => text,
+            false => text.trim_start_matches(is_space).to_owned(),
+        }
+    }
+}
+
+/// What has been written in the end.
+pub(super) struct Written {
+    pub(super) message: CompletionMessage,
+    /// The fields with regions that could not be parsed.
+    pub(super) malformed: Vec<String>,
+    /// The places of calls in the message that have turned out to be malformed.
+    pub(super) withdrawn: Vec<usize>,
+    pub(super) options: CompletionOptions,
 }
 
 /// What becomes of a field.
@@ -76,8 +123,12 @@ impl Writer {
             options,
             message: CompletionMessage::default(),
             opened: Vec::new(),
+            held: Default::default(),
+            is_joined: false,
+            thought_from: 0,
             malformed: Vec::new(),
             calls: None,
+            withdrawn: Vec::new(),
             is_cut: false,
             cut_off: None,
         }
@@ -101,9 +152,13 @@ impl Writer {
         &self.message
     }
 
-    /// The message, and the fields with regions that could not be parsed.
-    pub(super) fn into_parts(self) -> (CompletionMessage, Vec<String>, CompletionOptions) {
-        (self.message, self.malformed, self.options)
+    pub(super) fn into_written(self) -> Written {
+        Written {
+            message: self.message,
+            malformed: self.malformed,
+            withdrawn: self.withdrawn,
+            options: self.options,
+        }
     }
 
     /// What comes before all text.
@@ -130,14 +185,20 @@ impl Writer {
             // What has been sent of it stays.
             Event::Malformed { at_end: true, .. } if self.is_cut => {
                 let open = self.calls.take();
-                self.cut_off = open.and_then(|(region, first)| Some(first + region.open_call()?));
+                self.cut_off = open.and_then(|open| *open.places.get(open.region.open_call()?)?);
             }
             Event::Malformed { .. } => {
-                self.calls = None;
-                if !self.malformed.contains(&field.name) {
-                    self.malformed.push(field.name.clone());
+                if let Some(open) = self.calls.take() {
+                    self.withdrawn.extend(open.places.into_iter().flatten());
                 }
+                self.set_malformed(&field.name);
             }
+        }
+    }
+
+    fn set_malformed(&mut self, field: &str) {
+        if !self.malformed.iter().any(|known| known == field) {
+            self.malformed.push(field.to_owned());
         }
     }
 
@@ -185,40 +246,117 @@ impl Writer {
             if let Some(before) = &before {
                 self.send_value(role, before, send);
             }
+            self.is_joined = true;
+            if let Some(held) = self.held_of(role) {
+                held.clear();
+            }
             let has_text = !is_first || before.is_some_and(|before| !before.is_null());
             if let Some(delta) = role.text(join).filter(|_| has_text) {
                 self.send(delta, send);
             }
         }
+        if role == Role::Reasoning {
+            self.thought_from = self.message.reasoning.as_ref().map_or(0, String::len);
+        }
         if role == Role::Calls {
-            let first = self.message.tool_calls.len();
             let mut parts = CallPieces::default();
             let typing = (&self.tools, self.template.language());
             let region = CallRegion::open(field, captures, typing, &mut parts);
-            self.calls = Some((region, first));
-            self.send_parts(parts, first, send);
+            let mut places = Vec::new();
+            self.send_parts(parts, &mut places, send);
+            self.calls = Some(OpenCalls {
+                region,
+                places,
+                held: String::new(),
+                has_text: false,
+            });
         }
     }
 
     fn text(&mut self, field: &Field, role: Role, text: &str, send: &mut impl FnMut(&Delta)) {
-        if let Some((region, first)) = &mut self.calls {
-            let (mut parts, first) = (CallPieces::default(), *first);
-            region.feed(field, text, &mut parts);
-            self.send_parts(parts, first, send);
+        if let Some(mut open) = self.calls.take() {
+            let mut parts = CallPieces::default();
+            match field.content.is_stripped_text() {
+                true => {
+                    let text = open.stripped(text);
+                    open.region.feed(field, &text, &mut parts);
+                }
+                false => open.region.feed(field, text, &mut parts),
+            }
+            self.send_parts(parts, &mut open.places, send);
+            self.calls = Some(open);
         } else if streams(field)
-            && let Some(delta) = role.text(text)
+            && let Some(delta) = self.stripped(field, role, text).and_then(|t| role.text(t))
         {
             self.send(delta, send);
         }
     }
 
+    fn held_of(&mut self, role: Role) -> Option<&mut String> {
+        match role {
+            Role::Content => Some(&mut self.held[0]),
+            Role::Reasoning => Some(&mut self.held[1]),
+            Role::Calls | Role::Other => None,
+        }
+    }
+
+    /// What can be sent of a text now: not the white space at its end, which may be that of all of it, nor that at its beginning. Between two
+    /// texts it stays.
+    fn stripped(&mut self, field: &Field, role: Role, text: &str) -> Option<String> {
+        if !field.content.is_stripped_text() {
+            return Some(text.to_owned());
+        }
+        let has_text = match role {
+            Role::Content => self.message.content.is_some(),
+            _ => self.message.reasoning.is_some(),
+        } && !self.is_joined;
+        let held = self.held_of(role)?;
+        held.push_str(text);
+        let kept = held.trim_end_matches(is_space).len();
+        if kept == 0 {
+            return None;
+        }
+        let rest = held.split_off(kept);
+        let sent = std::mem::replace(held, rest);
+        self.is_joined = false;
+        Some(match has_text {
+            true => sent,
+            false => sent.trim_start_matches(is_space).to_owned(),
+        })
+    }
+
     fn close(&mut self, field: &Field, role: Role, value: &Value, send: &mut impl FnMut(&Delta)) {
-        if let Some((mut region, first)) = self.calls.take() {
+        if let Some(mut open) = self.calls.take() {
             let mut parts = CallPieces::default();
-            region.close(field, value, &mut parts);
-            self.send_parts(parts, first, send);
+            open.region.close(field, value, &mut parts);
+            self.send_parts(parts, &mut open.places, send);
+            if open.places.contains(&None) {
+                self.set_malformed(&field.name);
+            }
         } else if !streams(field) {
             self.send_value(role, value, send);
+        } else if let (Role::Reasoning, Some(thought)) = (role, value.as_str()) {
+            self.end_thought(thought);
+        }
+    }
+
+    /// A thought is only the beginning of what has been sent of it, if a call has ended it.
+    fn end_thought(&mut self, thought: &str) {
+        let from = self.thought_from;
+        let Some(sent) = &mut self.message.reasoning else {
+            return;
+        };
+        let of_thought = sent.get(from..).unwrap_or_default();
+        let space = of_thought.len() - of_thought.trim_start_matches(is_space).len();
+        if of_thought.len() > space + thought.len() && of_thought[space..].starts_with(thought) {
+            sent.truncate(if thought.is_empty() {
+                from
+            } else {
+                from + space + thought.len()
+            });
+        }
+        if sent.is_empty() {
+            self.message.reasoning = None;
         }
     }
 
@@ -234,13 +372,26 @@ impl Writer {
         }
     }
 
-    fn send_parts(&mut self, parts: CallPieces, first: usize, send: &mut impl FnMut(&Delta)) {
+    fn send_parts(
+        &mut self,
+        parts: CallPieces,
+        places: &mut Vec<Option<usize>>,
+        send: &mut impl FnMut(&Delta),
+    ) {
         for part in parts.0 {
             match part {
-                CallPiece::Begin { name, id } => self.begin_call(&name, id, send),
+                CallPiece::Begin { name, id } => {
+                    let is_sent = self.options.unknown_tools == UnknownTools::Keep
+                        || self.tools.offers(&name.as_str().into());
+                    places.push(is_sent.then_some(self.message.tool_calls.len()));
+                    if is_sent {
+                        self.begin_call(&name, id, send);
+                    }
+                }
                 CallPiece::Arguments { call, text } => {
-                    let index = first + call;
-                    self.send(Delta::Arguments { index, text }, send);
+                    if let Some(index) = places.get(call).copied().flatten() {
+                        self.send(Delta::Arguments { index, text }, send);
+                    }
                 }
             }
         }

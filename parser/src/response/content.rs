@@ -6,6 +6,7 @@
 mod entries;
 mod json;
 mod kv_lines;
+mod passed_over;
 mod python_calls;
 mod xml_inline;
 
@@ -234,7 +235,7 @@ impl Content {
         matches!(self.parser, Parser::Text) && self.strip
     }
 
-    fn stripped<'t>(&self, text: &'t str) -> &'t str {
+    pub(super) fn stripped<'t>(&self, text: &'t str) -> &'t str {
         if self.strip {
             white_space::strip(text)
         } else {
@@ -260,7 +261,7 @@ fn not_a(what: &str, text: &str) -> ContentError {
 }
 
 /// The beginning of a text, quoted, for messages.
-fn excerpt(text: &str) -> String {
+pub(super) fn excerpt(text: &str) -> String {
     const LONGEST: usize = 80;
     let end = text.floor_char_boundary(LONGEST);
     let more = if end < text.len() { "…" } else { "" };

@@ -1,15 +1,17 @@
 //! What opens and closes regions: literals, or a regular expression.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use super::language::{Language, Trait};
-use super::pattern::Pattern;
+use super::pattern::{Meter, Pattern};
 
 /// The opening or closing delimiter of a field, or the anchor of a message.
 #[derive(Debug)]
 pub struct Delimiter {
     spelling: Spelling,
     pattern: Arc<Pattern>,
+    /// What may be left of it where it is not found, once somebody has asked.
+    remains: OnceLock<Option<Pattern>>,
     /// Whether a match that ends where the text ends is final.
     pub(crate) commits_at_end: bool,
 }
@@ -46,6 +48,7 @@ impl Delimiter {
         Delimiter {
             spelling,
             pattern,
+            remains: OnceLock::new(),
             commits_at_end: !can_extend,
         }
     }
@@ -123,6 +126,19 @@ impl Delimiter {
         let waits = language.has(Trait::LooksPastTheEnd);
         let pattern = self.pattern();
         pattern.is_some_and(|pattern| Pattern::has_chunk_dependent_branch(pattern, waits))
+    }
+
+    /// Whether a text is nothing but what may be left of it where it is not found, and what it looks for behind itself.
+    pub(super) fn leaves(&self, text: &str) -> bool {
+        let remains = self.remains.get_or_init(|| match &self.spelling {
+            Spelling::Literals(literals) => Pattern::remains_of_literals(literals),
+            Spelling::Pattern(pattern) => Pattern::remains_of(pattern),
+        });
+        let Some(remains) = remains else {
+            return false;
+        };
+        let found = remains.find_within(text, 0, &mut Meter::new(text.len()));
+        matches!(found, Ok(Some(found)) if found.start == 0)
     }
 
     #[doc(hidden)]

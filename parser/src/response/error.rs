@@ -69,6 +69,12 @@ pub enum RegionError {
     /// The message can't take the value.
     #[error("{0}")]
     Store(String),
+    /// Something stands in it that nothing reads (only with [`OnUnread::Malformed`](crate::OnUnread::Malformed)).
+    #[error("{0}")]
+    Unread(String),
+    /// It is a call of a tool that was not offered (only where [`UnknownTools`](crate::UnknownTools) says so).
+    #[error("{0}")]
+    UnknownTool(String),
     /// The value would make the message many times as long as its text.
     #[error("{0}")]
     TooLarge(String),

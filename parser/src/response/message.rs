@@ -40,3 +40,14 @@ pub fn store(message: &mut Object, field: &Field, value: Value) {
         }
     }
 }
+
+/// Puts a text behind what the message has of a field, also where the last value would count.
+pub fn put_behind(message: &mut Object, field: &Field, value: Value) {
+    if field.repeats || field.join.is_some() {
+        return store(message, field, value);
+    }
+    match (message.get_mut(field.name.as_str()), value) {
+        (Some(Value::String(before)), Value::String(text)) => before.push(&text),
+        (_, value) => drop(message.insert(field.name.as_str(), value)),
+    }
+}

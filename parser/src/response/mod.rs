@@ -3,6 +3,7 @@
 //! Nothing here knows of chat templates, of files, or of terminals.
 
 mod allowance;
+mod call_names;
 mod content;
 mod delimiter;
 mod error;
@@ -18,6 +19,7 @@ pub mod pattern;
 mod template;
 mod tools;
 mod transform;
+mod unread;
 mod watch;
 
 pub use content::Content;
@@ -34,7 +36,9 @@ pub use error::ParseError;
 #[doc(no_inline)]
 pub use event::{Event, EventBuffer, EventWriter, OwnedEvent};
 #[doc(no_inline)]
-pub use parser::{OnMalformed, ParserOptions, ResponseParser, Unfinished, parse};
+pub use parser::{
+    OnMalformed, OnUnread, ParserOptions, ResponseParser, Unfinished, UnknownTools, parse,
+};
 #[doc(no_inline)]
 #[cfg(feature = "internals")]
 #[doc(hidden)]
@@ -43,6 +47,8 @@ pub use template::{ResponseTemplate, TemplateError};
 #[doc(no_inline)]
 pub use tools::Tools;
 
+#[doc(hidden)]
+pub use call_names::REASONING;
 #[cfg(feature = "internals")]
 #[doc(hidden)]
 pub use content::XmlInlineArgs;

@@ -14,6 +14,7 @@ mod place;
 mod region;
 mod run;
 mod scan;
+mod thought;
 
 use crate::value::Object;
 
@@ -24,7 +25,7 @@ use super::template::ResponseTemplate;
 use run::Run;
 
 pub use lookout::Lookout;
-pub use options::{OnMalformed, ParserOptions, Unfinished};
+pub use options::{OnMalformed, OnUnread, ParserOptions, Unfinished, UnknownTools};
 pub use outlook::{Outlook, WatchedDelimiter};
 
 /// Reads the output of a model while it is written.
@@ -171,6 +172,8 @@ impl ResponseParser {
         let prefix = template.after_anchor(prefix)?.unwrap_or(prefix);
         if !prefix.is_empty() {
             parser.feed_with(prefix, on_event)?;
+            // What a prompt holds, nobody has to read.
+            parser.run.outside.clear();
         }
         Ok(parser)
     }
@@ -220,6 +223,11 @@ impl ResponseParser {
     /// What to do with a region that is cut off, which is known in the end alone.
     pub(crate) fn set_unfinished(&mut self, unfinished: Unfinished) {
         self.run.options.unfinished = unfinished;
+    }
+
+    /// Whether calls end a thought that nothing closes, which is known in the end alone.
+    pub(crate) fn set_calls_end_thoughts(&mut self, calls_end_thoughts: bool) {
+        self.run.options.calls_end_thoughts = calls_end_thoughts;
     }
 
     /// The message so far: the fields of the regions that have been closed, and the defaults.

@@ -9,12 +9,12 @@ use std::sync::Arc;
 use crate::diagnostic::Diagnostic;
 use crate::value::{Object, Value};
 
-use super::content::Content;
+use super::content::{Content, Parser};
 use super::delimiter::Delimiter;
 use super::error::{ParseError, RegionError};
 use super::language::Language;
 use super::message::{check_place, store};
-use super::pattern::Reach;
+use super::pattern::{Meter, Reach};
 use super::transform::Transform;
 use super::watch::Watches;
 
@@ -334,6 +334,31 @@ impl PartialEq for ResponseTemplate {
 }
 
 impl Eq for ResponseTemplate {}
+
+impl Inner {
+    /// The field that the text of a malformed region is given back to: the one that takes all other text, or else `content`. Nothing if it does
+    /// not hold plain text.
+    pub(super) fn field_for_text(&self) -> Option<usize> {
+        let by_name = || self.fields.iter().position(|field| field.name == "content");
+        let index = self.implicit.or_else(by_name)?;
+        let field = &self.fields[index];
+        let is_plain = matches!(field.content.parser, Parser::Text) && field.transform.is_none();
+        is_plain.then_some(index)
+    }
+
+    /// What has closed a region, up to what ends the text of a turn: that closes calls, too, where what ends these is missing.
+    pub(super) fn without_end_of_turn<'t>(&self, closing: &'t str) -> &'t str {
+        let implicit = self.implicit.map(|index| &self.fields[index]);
+        let Some(end) = implicit.and_then(|field| field.close.as_ref()) else {
+            return closing;
+        };
+        let mut meter = Meter::new(closing.len());
+        match end.compiled().find_within(closing, 0, &mut meter) {
+            Ok(Some(found)) => &closing[..found.start],
+            _ => closing,
+        }
+    }
+}
 
 /// One field of a response template.
 #[derive(Debug)]

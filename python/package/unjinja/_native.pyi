@@ -32,8 +32,11 @@ class ResponseParser:
         prefix: str | None = None,
         *,
         tools: Iterable[Mapping[str, Any] | Callable[..., Any]] | None = None,
-        on_malformed: Literal["fail", "event"] = "fail",
+        on_malformed: Literal["fail", "event", "text"] = "fail",
+        on_unread: Literal["pass", "malformed"] = "pass",
+        unknown_tools: Literal["keep", "text", "drop"] = "keep",
         unfinished: Literal["keep", "mark", "drop"] = "keep",
+        calls_end_thoughts: bool = False,
         spans: bool = False,
         body_aware_close: bool = False,
     ) -> ResponseParser: ...
@@ -58,7 +61,9 @@ class Completion:
         model: str = "",
         created: int = 0,
         reasoning: str = "reasoning_content",
-        on_malformed: Literal["fail", "event"] = "fail",
+        on_malformed: Literal["fail", "event", "text"] = "text",
+        on_unread: Literal["pass", "malformed"] = "malformed",
+        unknown_tools: Literal["keep", "text", "drop"] = "keep",
         unfinished: Literal["keep", "mark", "drop"] = "drop",
         body_aware_close: bool = False,
     ) -> Completion: ...

@@ -54,10 +54,11 @@ fn refuse_what_has_no_meaning(args: &Args) -> Result<(), Failure> {
         ),
         (args.tools.is_some(), "--tools", types),
         (
-            matches!(args.on_malformed, Malformed::Event),
-            "--on-malformed event",
+            !matches!(args.on_malformed, None | Some(Malformed::Fail)),
+            "--on-malformed",
             regions,
         ),
+        (args.on_unread.is_some(), "--on-unread", regions),
         (args.unfinished.is_some(), "--unfinished", regions),
         (args.spans, "--spans", regions),
         (args.body_aware_close, "--body-aware-close", regions),

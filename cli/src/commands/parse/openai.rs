@@ -6,7 +6,7 @@ use crate::printing;
 use unjinja::completion::{Completion, CompletionOptions, Ending, Finished};
 use unjinja::{Object, ParseError, ParserOptions, ResponseTemplate, Value, json};
 
-use super::{Args, CutOff, Failure, warn, wrong};
+use super::{Args, Failure, warn, wrong};
 
 /// What is said of response schemas.
 pub(super) const NO_SCHEMA: &str = "response schemas read whole texts into messages of any shape: \
@@ -20,13 +20,20 @@ pub(super) struct Reading {
     ending: Ending,
 }
 
-/// The options of a completion with this id.
-fn about(id: String, unfinished: Option<CutOff>) -> CompletionOptions {
-    let options = CompletionOptions::default().id(id);
-    match unfinished {
-        Some(unfinished) => options.unfinished(unfinished.policy()),
-        None => options,
+/// The options of a completion with this id: where nothing is said, they are what serves clients.
+fn about(id: String, args: &Args) -> CompletionOptions {
+    let mut options = CompletionOptions::default().id(id);
+    options.unknown_tools = args.unknown_tools.policy();
+    if let Some(unfinished) = args.unfinished {
+        options.unfinished = unfinished.policy();
     }
+    if let Some(on_malformed) = args.on_malformed {
+        options.on_malformed = on_malformed.policy();
+    }
+    if let Some(on_unread) = args.on_unread {
+        options.on_unread = on_unread.policy();
+    }
+    options
 }
 
 impl Reading {
@@ -41,7 +48,7 @@ impl Reading {
         // As unique as what is printed by one process after another has to be.
         let id = format!("chatcmpl-{:x}{:x}", now.as_nanos(), std::process::id());
         let created = i64::try_from(now.as_secs()).unwrap_or_default();
-        let about = about(id, args.unfinished).created(created);
+        let about = about(id, args).created(created);
         let completion = Completion::new(template, prefix, options, about).map_err(wrong)?;
         let reading = Reading {
             completion,
@@ -104,10 +111,10 @@ impl super::Reading for Reading {
 
 /// A completion of a case of a batch, which goes by the id of the case.
 pub(super) fn completion(
+    args: &Args,
     template: &ResponseTemplate,
     prefix: &str,
     options: ParserOptions,
-    unfinished: Option<CutOff>,
     case: &Object,
 ) -> Result<Completion, ParseError> {
     let id = match case.get("id") {
@@ -115,14 +122,16 @@ pub(super) fn completion(
         Some(Value::String(id)) => id.to_string_lossy().into_owned(),
         Some(id) => json::write(id),
     };
-    Completion::new(template, prefix, options, about(id, unfinished))
+    Completion::new(template, prefix, options, about(id, args))
 }
 
 /// What a completion does not show of the text that it was made of.
 fn warnings(finished: &Finished) -> Vec<String> {
     let fields = finished.malformed.iter();
     let malformed = fields.map(|field| {
-        format!("a region of `{field}` could not be parsed; `--events` without `--openai` shows it")
+        format!(
+            "a region of `{field}` could not be parsed; `--on-malformed event --events` without `--openai` shows why"
+        )
     });
     let unfinished = finished.unfinished.iter().map(|call| {
         let name = &call.name;

@@ -1,7 +1,7 @@
 //! A flat sequence of tags, each an entry of an object.
 
 use std::ops::ControlFlow;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use foldhash::HashSet;
 
@@ -21,6 +21,12 @@ pub struct XmlInlineArgs {
     pub key: usize,
     pub value: Option<usize>,
     pub value_parser: Option<Box<Content>>,
+    /// What the pattern looks for behind a tag, once somebody has asked; nothing if it looks for nothing.
+    pub following: OnceLock<Option<Pattern>>,
+    /// What begins a tag, up to its value, in the same way.
+    pub head: OnceLock<Option<Pattern>>,
+    /// A whole tag wherever it stands, in the same way.
+    pub whole: OnceLock<Option<Pattern>>,
     pub merge_duplicates: bool,
     /// Whether a first value that is a list is one of the values that are merged, and not their list.
     pub lists_are_values: bool,

@@ -6,18 +6,21 @@ use std::ops::Range;
 use crate::response::event::{Capture, Event, OpeningMatch};
 use crate::response::guard::StringGuard;
 use crate::response::language::Trait;
-use crate::response::message::store;
+use crate::response::message::{check_place, put_behind, store};
 use crate::response::pattern::{self, Window};
 use crate::response::template::Inner;
+use crate::response::unread;
 use crate::response::watch::{DelimiterKind, Hit};
 use crate::response::{ParseError, RegionError};
 use crate::value::Value;
+use crate::white_space;
 
-use super::options::{OnMalformed, Unfinished};
+use super::options::{OnUnread, Unfinished};
 use super::place::Place;
 use super::region::Region;
 use super::run::Run;
 use super::scan::{Scan, Scanned};
+use super::thought;
 
 /// What is wrong with a region that is dropped because it is cut off.
 const CUT_OFF: &str = "the text ends before this does";
@@ -53,6 +56,7 @@ impl Pass<'_> {
                         return Err(self.stuck(&hit));
                     }
                     self.close(hit.start..hit.start, false)?;
+                    self.leave_outside(hit.start, false)?;
                     self.open(&hit);
                 }
                 DelimiterKind::Close => {
@@ -89,7 +93,11 @@ impl Pass<'_> {
         }
         let end = self.window.end();
         self.take_text(end);
-        self.close(end..end, true)
+        if self.run.options.calls_end_thoughts {
+            self.end_thought()?;
+        }
+        self.close(end..end, true)?;
+        self.leave_outside(end, true)
     }
 
     fn stuck(&self, hit: &Hit) -> ParseError {
@@ -109,11 +117,14 @@ impl Pass<'_> {
         if let Place::Implicit(field) = self.run.place {
             self.enter(field, from..from, Vec::new());
         }
+        let text = self.window.slice(from, to);
         let Place::Region(region) = &mut self.run.place else {
+            if self.run.options.on_unread == OnUnread::Malformed {
+                self.run.outside.push_str(text);
+            }
             return;
         };
         let field = &self.inner.fields[region.field];
-        let text = self.window.slice(from, to);
         region.take(field, text, &self.run.options, self.on_event);
     }
 
@@ -158,8 +169,12 @@ impl Pass<'_> {
     /// Opens a region behind its delimiter, which is empty for the implicit one.
     fn enter(&mut self, field: usize, span: Range<usize>, captures: Vec<Capture>) {
         let of_field = &self.inner.fields[field];
-        let guards =
-            self.run.options.body_aware_close && of_field.content.string_delims().is_some();
+        let options = &self.run.options;
+        let guards = options.body_aware_close && of_field.content.string_delims().is_some();
+        let opening = match options.gives_back() {
+            true => self.window.slice(span.start, span.end).to_owned(),
+            false => String::new(),
+        };
         (self.on_event)(Event::Open {
             field: &of_field.name,
             opening: self.run.options.spans.then_some(OpeningMatch {
@@ -170,6 +185,7 @@ impl Pass<'_> {
         self.run.place = Place::Region(Region {
             field,
             start: span.end,
+            opening,
             captures,
             body: std::mem::take(&mut self.run.spare_body),
             reported: 0,
@@ -211,23 +227,23 @@ impl Pass<'_> {
     /// Closes the region that is open, if there is one, at a delimiter that lies there, or at the end of
     /// the text.
     fn close(&mut self, span: Range<usize>, at_end: bool) -> Result<(), ParseError> {
+        let mut given_back = None;
         if let Place::Region(region) = &mut self.run.place {
             let field = &self.inner.fields[region.field];
             let options = &self.run.options;
-            let span = options.spans.then_some(span);
+            let shown = options.spans.then(|| span.clone());
             let growth = &mut self.run.growth;
-            let typing = (&options.tools, self.inner.language);
             let unfinished = match at_end && field.can_be_cut_off(&region.body) {
                 true => options.unfinished,
                 false => Unfinished::Keep,
             };
-            match region.value(field, &self.run.message, typing, growth) {
+            match region.checked_value(self.inner, &self.run.message, options, growth) {
                 _ if unfinished == Unfinished::Drop => {
                     (self.on_event)(Event::Malformed {
                         field: &field.name,
                         raw: &region.body,
                         error: CUT_OFF,
-                        span,
+                        span: shown,
                         at_end,
                     });
                 }
@@ -238,25 +254,146 @@ impl Pass<'_> {
                     (self.on_event)(Event::Close {
                         field: &field.name,
                         value: &value,
-                        span,
+                        span: shown,
                         at_end,
                     });
-                    store(&mut self.run.message, field, value);
+                    match self.run.has_given_back
+                        && self.inner.field_for_text() == Some(region.field)
+                    {
+                        true => put_behind(&mut self.run.message, field, value),
+                        false => store(&mut self.run.message, field, value),
+                    }
                 }
-                Err(error) if options.on_malformed == OnMalformed::Event => {
+                Err(error) => {
+                    let Some(gives_back) = options.passes(&error) else {
+                        return Err(malformed(field.name(), region, error));
+                    };
                     (self.on_event)(Event::Malformed {
                         field: &field.name,
                         raw: &region.body,
                         error: &error.to_string(),
-                        span,
+                        span: shown,
                         at_end,
                     });
+                    if gives_back {
+                        let closing = self.window.slice(span.start, span.end);
+                        let closing = self.inner.without_end_of_turn(closing);
+                        let opening = std::mem::take(&mut region.opening);
+                        given_back = Some(opening + &region.body + closing);
+                    }
                 }
-                Err(error) => return Err(malformed(field.name(), region, error)),
             }
         }
         self.leave();
+        if let Some(text) = given_back {
+            self.give_back(&text, span.end, at_end);
+        }
         Ok(())
+    }
+
+    /// Deals with the text that stands in no region, now that one begins there, or the text ends.
+    fn leave_outside(&mut self, position: usize, at_end: bool) -> Result<(), ParseError> {
+        if self.run.outside.is_empty() {
+            return Ok(());
+        }
+        let text = std::mem::take(&mut self.run.outside);
+        if at_end && self.run.options.unfinished == Unfinished::Drop {
+            // It may have become a header.
+            return Ok(());
+        }
+        let Err(error) = unread::check_outside(self.inner, &text) else {
+            return Ok(());
+        };
+        let index = self.inner.field_for_text().unwrap_or_default();
+        let field = self.inner.fields[index].name.as_str();
+        let start = position - text.len();
+        let Some(gives_back) = self.run.options.passes(&error) else {
+            let (field, span) = (field.to_owned(), start..position);
+            return Err(ParseError::Region { field, span, error });
+        };
+        let spans = self.run.options.spans;
+        (self.on_event)(Event::Open {
+            field,
+            opening: spans.then_some(OpeningMatch {
+                span: start..start,
+                captures: Cow::Borrowed(&[]),
+            }),
+        });
+        (self.on_event)(Event::Malformed {
+            field,
+            raw: &text,
+            error: &error.to_string(),
+            span: spans.then_some(position..position),
+            at_end,
+        });
+        // What comes before a region was to be its header.
+        if gives_back && at_end {
+            self.give_back(&text, position, at_end);
+        }
+        Ok(())
+    }
+
+    /// Ends a thought that nothing has closed where a call begins in it, if there is nothing but calls from there on.
+    fn end_thought(&mut self) -> Result<(), ParseError> {
+        let Some(thought) = self.run.place.region() else {
+            return Ok(());
+        };
+        let Some(ended) = thought::ended_by_calls(self.inner, thought, &self.run.options) else {
+            return Ok(());
+        };
+        if let Place::Region(region) = &mut self.run.place {
+            region.body.truncate(ended.at);
+        }
+        self.close(ended.position..ended.position, false)?;
+        for event in &ended.events {
+            (self.on_event)(event.as_event());
+            let Event::Close { field, value, .. } = event.as_event() else {
+                continue;
+            };
+            let field = self.inner.fields.iter().find(|known| known.name == field);
+            if let Some(field) = field
+                && check_place(&self.run.message, field).is_ok()
+            {
+                store(&mut self.run.message, field, value.clone());
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives the text of a region that is malformed to the field for it, as a region of its own.
+    fn give_back(&mut self, text: &str, position: usize, at_end: bool) {
+        let Some(field) = self.inner.field_for_text() else {
+            return;
+        };
+        let field = &self.inner.fields[field];
+        let options = &self.run.options;
+        let text = match options.stripped_chunks && field.content.is_stripped_text() {
+            true => white_space::strip(text),
+            false => text,
+        };
+        (self.on_event)(Event::Open {
+            field: &field.name,
+            opening: options.spans.then_some(OpeningMatch {
+                span: position..position,
+                captures: Cow::Borrowed(&[]),
+            }),
+        });
+        (self.on_event)(Event::Chunk {
+            field: &field.name,
+            text,
+            dirty: false,
+        });
+        let value = field.content.stripped(text).into();
+        (self.on_event)(Event::Close {
+            field: &field.name,
+            value: &value,
+            span: options.spans.then_some(position..position),
+            at_end,
+        });
+        if check_place(&self.run.message, field).is_ok() {
+            put_behind(&mut self.run.message, field, value);
+            self.run.has_given_back = true;
+        }
     }
 
     /// Goes back to where no region is open.

@@ -2,17 +2,19 @@
 
 use crate::response::RegionError;
 use crate::response::allowance::{Exhausted, Growth};
+use crate::response::call_names;
 use crate::response::event::{Capture, Event};
 use crate::response::guard::StringGuard;
 use crate::response::language::Language;
 use crate::response::message::check_place;
-use crate::response::template::Field;
+use crate::response::template::{Field, Inner};
 use crate::response::tools::Tools;
 use crate::response::transform::{Scope, Sources, Transform};
+use crate::response::unread;
 use crate::value::{Object, Value};
 use crate::white_space::is_space;
 
-use super::options::ParserOptions;
+use super::options::{OnUnread, ParserOptions, UnknownTools};
 
 /// A region that is open.
 #[derive(Debug, Clone)]
@@ -21,6 +23,8 @@ pub(super) struct Region {
     pub(super) field: usize,
     /// Where its text begins.
     pub(super) start: usize,
+    /// What opened it, where it may be given back.
+    pub(super) opening: String,
     /// The named groups of its delimiters, those that took part in the match.
     pub(super) captures: Vec<Capture>,
     /// Its text so far.
@@ -37,6 +41,7 @@ impl Region {
         Region {
             field: self.field,
             start: self.start,
+            opening: String::new(),
             captures: Vec::new(),
             body: String::new(),
             reported: 0,
@@ -83,8 +88,36 @@ impl Region {
         &self.body[start..self.reported]
     }
 
-    /// The value of the region, now that all of its text has been read. It may take the text away.
-    pub(super) fn value(
+    /// The value of the region, now that all of its text has been read, if the options let it pass. It may take the text away.
+    pub(super) fn checked_value(
+        &mut self,
+        inner: &Inner,
+        message: &Object,
+        options: &ParserOptions,
+        growth: &mut Growth,
+    ) -> Result<Value, RegionError> {
+        let field = &inner.fields[self.field];
+        let typing = (&options.tools, inner.language);
+        let is_call = field.name() == call_names::CALLS;
+        // The value of a plain text takes it away, and whoever reports an error has to show it.
+        let text = (is_call && field.transform.is_none()).then(|| self.body.clone());
+        let mut value = self.value(field, message, typing, growth)?;
+        self.body = text.unwrap_or_else(|| std::mem::take(&mut self.body));
+        if options.on_unread == OnUnread::Malformed {
+            unread::check(inner, field, &self.body, &value, &options.tools)?;
+        }
+        if is_call {
+            match options.unknown_tools {
+                UnknownTools::Keep => {}
+                UnknownTools::Text => call_names::check_offered(&value, &options.tools)?,
+                UnknownTools::Drop => call_names::keep_offered(&mut value, &options.tools)?,
+            }
+        }
+        Ok(value)
+    }
+
+    /// The value of the region, as the language has it.
+    fn value(
         &mut self,
         field: &Field,
         message: &Object,

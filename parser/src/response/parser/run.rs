@@ -30,6 +30,10 @@ pub(super) struct Run {
     pub(super) growth: Growth,
     /// The room that the text of the last region took, for that of the next.
     pub(super) spare_body: String,
+    /// Whether the text of a region that is malformed has been given back.
+    pub(super) has_given_back: bool,
+    /// The text since the last region, where no field takes it.
+    pub(super) outside: String,
     failed: bool,
 }
 
@@ -44,8 +48,18 @@ impl Run {
             place: Place::between_regions(inner),
             growth: Growth::new(),
             spare_body: String::new(),
+            has_given_back: false,
+            outside: String::new(),
             failed: false,
         }
+    }
+
+    /// The same for the text from a position on, before which a character stands.
+    pub(super) fn starting_at(mut self, position: usize, before: Option<char>) -> Run {
+        self.position = position;
+        self.held.from = position;
+        self.held.before = before;
+        self
     }
 
     /// Reads a chunk; the last one may be empty.
@@ -209,6 +223,7 @@ impl Run {
             place,
             growth: self.growth.clone(),
             spare_body: String::new(),
+            outside: String::new(),
             ..*self
         }
     }

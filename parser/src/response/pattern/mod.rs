@@ -77,6 +77,7 @@ mod program;
 mod reach;
 mod search;
 mod syntax;
+mod taking;
 #[cfg(test)]
 mod tests;
 mod window;

@@ -166,7 +166,7 @@ class ToolDetector(theirs.ResponseTemplateToolDetector):
             template["fields"].pop("thinking", None)
             template["fields"]["content"] = {}
             declared = [tool.model_dump() for tool in tools]
-            self._completion = Completion(template, self._prefix, tools=declared, on_malformed="event", body_aware_close=True)
+            self._completion = Completion(template, self._prefix, tools=declared, body_aware_close=True)
             self._of_prompt = _held_back(template, self._prefix)
         return self._completion
 
@@ -280,7 +280,7 @@ def _held_back(template: dict[str, Any], prefix: str) -> str:
 def _regions(format: Served, prefix: str, text: str) -> list[int]:
     """How many calls each region of calls holds: none if it can't be read, or is cut off. The last may be whole though the output ends before what
     closes it, as JSON says itself."""
-    parser = ResponseParser(lenient(format.template), prefix, unfinished="drop", on_malformed="event")
+    parser = ResponseParser(lenient(format.template), prefix, unfinished="drop", on_malformed="event", on_unread="malformed")
     events = [event for event in parser.feed(text) + parser.finalize()[1] if event["field"] == "tool_calls"]
     closed = [event.get("value") for event in events if event["type"] in ("region_close", "region_malformed")]
     return [len(value) if isinstance(value, list) else int(value is not None) for value in closed]

@@ -245,7 +245,8 @@ class UnjinjaParser(hf.ResponseTemplateParser):
     def _whole_calls(self, output: str) -> list[tuple[str, str]]:
         """Names and arguments of the calls that can be read and are not cut off. While they are written, that can't be known of them."""
         unfinished = "keep" if self._is_stopped else "drop"
-        parser = ResponseParser(self._template, self._prefix, unfinished=unfinished, **self._reading())
+        thoughts = {"calls_end_thoughts": self._is_stopped}
+        parser = ResponseParser(self._template, self._prefix, unfinished=unfinished, **thoughts, **self._reading())
         events = parser.feed(output) + parser.finalize()[1]
         closed = [event for event in events if event["type"] == "region_close" and event["field"] == hf.TOOL_FIELD]
         calls = [call for event in closed for call in hf._to_tool_calls(event["value"])]
@@ -273,8 +274,8 @@ class UnjinjaParser(hf.ResponseTemplateParser):
         )
 
     def _reading(self) -> dict[str, Any]:
-        """Nobody is served an error for what a model wrote: what can't be read is left out. No delimiter counts in a string of JSON."""
-        return {"tools": self._tools, "on_malformed": "event", "body_aware_close": True}
+        """Nobody is served an error for what a model wrote: a call that can't be read is text. No delimiter counts in a string of JSON."""
+        return {"tools": self._tools, "on_malformed": "text", "on_unread": "malformed", "body_aware_close": True}
 
     def _reads_calls(self, request: Any, enable_auto_tools: bool) -> bool:
         """Whether calls are read as calls. If not they are text, as vLLM's own parser has it."""

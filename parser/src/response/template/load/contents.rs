@@ -1,5 +1,7 @@
 //! How the text of regions becomes values: content parsers and their arguments.
 
+use std::sync::OnceLock;
+
 use crate::diagnostic::{Diagnostic, MemberPart};
 use crate::response::content::{
     CONTENT_PARSERS, Content, ContentParser, JsonArgs, KvLinesArgs, XmlInlineArgs,
@@ -170,6 +172,9 @@ impl Loader<'_> {
             spelling: text.to_owned(),
             pattern,
             value_parser,
+            following: OnceLock::new(),
+            head: OnceLock::new(),
+            whole: OnceLock::new(),
             merge_duplicates,
             lists_are_values: self.language.has(Trait::ListsOfLists),
         })
