@@ -70,6 +70,15 @@ impl<'a> CallParts<'a> {
         is_word.then_some(prefix)
     }
 
+    /// Whether a marker stands behind each name, before its arguments.
+    pub(crate) fn has_marker_behind_name(&self) -> bool {
+        let behind = self.open.nodes().iter();
+        let mut behind = behind.skip_while(|node| **node != Node::Slot(Slot::Name));
+        behind.any(
+            |node| matches!(node, Node::Literal(text) if markers::markers(text).next().is_some()),
+        )
+    }
+
     /// Whether calls are separated as items of a list are: white space behind such a sign means nothing.
     pub(crate) fn is_list(&self) -> bool {
         self.separator.trim_end().ends_with([',', ';'])
@@ -89,7 +98,9 @@ impl<'a> CallParts<'a> {
         };
         let is_call = is_call && self.close.trim() == ")";
         // `f(a: 1)` and `f a=1` are no Python, and no parser for it reads them.
-        let is_assigned = arguments.between.iter().all(|text| text.trim() == "=");
+        let quote = arguments.raw_quote.map_or(String::new(), String::from);
+        let is_assigned = |text: &Row| text.trim().strip_suffix(&*quote) == Some("=");
+        let is_assigned = arguments.between.iter().all(is_assigned);
         let are_listed =
             arguments.separator.trim() == "," && (self.separator.trim() == "," || !self.several);
         let open = self.section_open.trim_end().strip_suffix('[')?;
@@ -206,7 +217,9 @@ impl<'a> CallParts<'a> {
             is_call && self.section_open.trim_end().ends_with('[') && found.has_python_lists();
         let texts = found.written(ValueType::String);
         let has_quotes = texts.is_some_and(|texts| *texts != ValueWriting::Raw);
-        found.in_python = has_bracket && found.are_assigned() && (has_quotes || is_listed);
+        found.raw_quote = found.quote_of_all().filter(|_| is_call && !has_quotes);
+        let in_python = has_bracket && found.are_assigned() && (has_quotes || is_listed);
+        found.in_python = in_python || found.raw_quote.is_some();
         Some(found)
     }
 }
@@ -306,6 +319,9 @@ pub(crate) struct SingleArguments<'a> {
     forms: Vec<&'a ValueForm>,
     /// Whether they stand as in a call of Python.
     pub(crate) in_python: bool,
+    /// The quote that stands around all values of a call in Python, as they are: `f(a="x", b="7")`. A model that knows Python writes
+    /// values of other types without.
+    pub(crate) raw_quote: Option<char>,
 }
 
 impl SingleArguments<'_> {
@@ -317,6 +333,14 @@ impl SingleArguments<'_> {
     /// What stands behind a text.
     pub(crate) fn close(&self) -> &str {
         self.closes.first().map_or("", |close| close)
+    }
+
+    /// What closes a key, where values have an opener of their own: `</key>` in `<key>a</key><value>7</value>`.
+    pub(crate) fn key_close(&self) -> Option<&str> {
+        let mut between = markers::markers(self.first_between());
+        let close = between.next().filter(|close| markers::says_end(close))?;
+        let is_one_of_two = self.between.len() == 1 && between.next().is_some();
+        is_one_of_two.then_some(close)
     }
 
     /// What stands between key and value, before a text.
@@ -377,6 +401,18 @@ impl SingleArguments<'_> {
         let mut kinds = [ValueType::Array, ValueType::Object].into_iter();
         let is_python = |kind| self.written(kind) == Some(&ValueWriting::Python);
         kinds.any(is_python) && !self.has_json_texts()
+    }
+
+    /// The quote around every value, whatever its type, if each is a key, `=` and such a value.
+    fn quote_of_all(&self) -> Option<char> {
+        let quote = self.close().chars().next().filter(|c| "\"'".contains(*c))?;
+        let closes = |text: &Row| text.trim().strip_prefix(quote) == Some("");
+        let opens = |text: &Row| {
+            let before = text.trim().strip_suffix(quote);
+            before.is_some_and(|before| before.trim_end() == "=")
+        };
+        let is_quoted = self.closes.iter().all(closes) && self.between.iter().all(opens);
+        (self.open().is_empty() && is_quoted).then_some(quote)
     }
 
     /// Whether each is a key, `=` and a value, and nothing stands around it.

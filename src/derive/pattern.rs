@@ -88,6 +88,8 @@ pub(super) const ANYTHING: Pattern = chars(&[Member::Kind(".")], FEW);
 /// A character, whatever an engine is told.
 pub(super) const ANY_OR_LINE_BREAK: Pattern =
     chars(&[Member::Kind("\\s"), Member::Kind("\\S")], ONCE);
+/// A capital letter.
+pub(super) const CAPITAL: Pattern = chars(&[Member::Kind("A-Z")], ONCE);
 pub(super) const WORD: Pattern = chars(&[Member::Kind("\\w")], SOME);
 pub(super) const NUMBER: Pattern = chars(&[Member::Kind("\\d")], SOME);
 /// The start of the turn.
@@ -627,7 +629,8 @@ impl Display for Group {
 impl Display for Set {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match (self.is_negated, &*self.members) {
-            (false, [Member::Kind(kind)]) => return f.write_str(kind),
+            // A range of signs is no kind by itself.
+            (false, [Member::Kind(kind)]) if !kind.contains('-') => return f.write_str(kind),
             (false, _) => f.write_str("[")?,
             (true, _) => f.write_str("[^")?,
         }

@@ -59,6 +59,8 @@ impl Drafter<'_> {
         let mut between = match tagged.first_between() {
             // Where nothing else stands before a key and behind it, as in `most\t3`, it has to be there: `3` would be a key.
             space if tagged.open().trim().is_empty() && space.trim().is_empty() => space_of(space),
+            // Models leave out the bracket of a head that has a line of its own: no key goes on behind it.
+            ">\n" if tagged.between.len() == 1 => any_of([exact(">\n"), exact(">"), exact("\n")]),
             _ => variants(&tagged.between),
         };
         let nested = tagged.nested_quotes();
@@ -222,11 +224,22 @@ impl Drafter<'_> {
         let is_closed = unlikely_in_prose(markers::split_close(&calls.close).0);
         let bracket = exact(")").or_nothing().when(!is_closed);
         let key = python_key(tagged);
-        let next = || SPACE + &key + SPACE + "=";
+        // In a string within a value, a quote has a backslash before it: `="{"a": "1\", b=\"2"}"` has one key.
+        let begins = none_of("\\").when(tagged.raw_quote.is_some());
+        let next = || SPACE + &key + SPACE + "=" + &begins;
         let is_assigned = SPACE + "=" + SPACE;
         // Models write a comma behind the last argument, too, where each has a line.
         let last = (exact(",") + SPACE).or_nothing() + bracket + SPACE + END;
         let end = SPACE + any_of([exact(",") + next(), last]);
+        if let Some(quote) = tagged.raw_quote {
+            let raw = RawTexts {
+                quote,
+                has_lists: tagged.has_python_lists(),
+                has_bracket: !is_closed,
+            };
+            let pattern = named("key", key.clone()) + raw.values(&next, &end);
+            return arguments(pattern, json_or_text(&raw.quotes()));
+        }
         let is_python = |(open, _): &(&str, &str)| open.contains(['\'', '"']);
         if let Some(quotes) = tagged.quotes().filter(|quotes| !is_python(quotes)) {
             let value = named("value", outside_quotes(quotes));
@@ -274,6 +287,74 @@ impl Drafter<'_> {
             .map(|(open, close)| [*open, *close].map(str::to_owned))
             .collect();
         arguments(pattern, json_or_text(&quotes))
+    }
+}
+
+/// Values of a Python call that all stand in one quote as they are.
+///
+/// A text is captured from the sign before it up to the one behind it, as in `="7",` and `="7")`: by these the value parser knows it for a text. A
+/// quote alone would end none: `="` stands in JSON, too, as in `{"data": "aGlnaA=="}`.
+struct RawTexts {
+    quote: char,
+    /// Whether lists stand there as Python prints them.
+    has_lists: bool,
+    /// Whether the bracket that closes the call is the last sign that is read.
+    has_bracket: bool,
+}
+
+impl RawTexts {
+    /// The expression for what stands behind a key: each value up to the quote that the next key or the end follows. Models write the other
+    /// quote as well, and none around what is no text.
+    fn values(&self, next: &dyn Fn() -> Pattern, end: &Pattern) -> Pattern {
+        let quote = || exact(&self.quote.to_string());
+        let open = || exact("=") + quote();
+        let within = |ends: Pattern| (not_ahead(quote() + ends) + ANY).many();
+        let printed = behind(quote()) + list_start() + ANYTHING + ahead(quote() + end);
+        let last = match self.has_bracket {
+            // The value parser looks for the bracket first, so this may have a quote and a comma in it.
+            true => {
+                let texts = within(any_of([exact(")"), exact(",") + next()]));
+                open() + texts + quote() + ")" + ahead(SPACE + END)
+            }
+            false => open() + none_of(self.quote).many() + quote() + ahead(end.clone()),
+        };
+        let other = self.other();
+        let nested = any_of([json_string(), quoted_text("'"), none_of("\"'")]);
+        let list = in_brackets(nested.few());
+        let forms = [
+            printed.when(self.has_lists),
+            open() + within(one_of(",)")) + quote() + "," + ahead(next()),
+            last,
+            behind(quote()) + ANYTHING + ahead(quote() + end),
+            exact("=") + other + none_of(other).many() + other + ahead(end.clone()),
+            any_of([list, not_ahead(exact("=")) + ANYTHING]) + ahead(end.clone()),
+        ];
+        let begins = [
+            (open() + ahead(list_start())).when(self.has_lists),
+            ahead(exact("=") + one_of("\"'")),
+            SPACE + "=" + SPACE + one_of("\"'").or_nothing(),
+        ];
+        let some = |pattern: &Pattern| *pattern != NOTHING;
+        let value = either(forms.into_iter().filter(some));
+        either(begins.into_iter().filter(some)) + named("value", value)
+    }
+
+    /// What the value parser knows such texts by.
+    fn quotes(&self) -> Vec<[String; 2]> {
+        let (quote, other) = (self.quote, self.other());
+        let last = if self.has_bracket { ")" } else { "" };
+        let own = [last, ","].map(|behind| [format!("={quote}"), format!("{quote}{behind}")]);
+        let other = [format!("={other}"), other.to_owned()];
+        // Within lists, texts have the quotes of Python.
+        let nested = ["'", "'"].map(str::to_owned);
+        own.into_iter().chain([other, nested]).collect()
+    }
+
+    fn other(&self) -> &'static str {
+        match self.quote {
+            '"' => "'",
+            _ => "\"",
+        }
     }
 }
 

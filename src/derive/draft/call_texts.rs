@@ -154,6 +154,11 @@ pub(super) fn json_call_start(
 pub(super) fn python_argument(calls: &CallParts<'_>) -> Option<Pattern> {
     let arguments = calls.single_arguments()?;
     let between = arguments.first_between().trim();
+    // Whatever quote stands around values, a model may write another one, or none.
+    let between = match arguments.raw_quote {
+        Some(quote) => between.trim_end_matches(quote).trim_end(),
+        None => between,
+    };
     let is_keyed = arguments.in_python && !between.is_empty();
     is_keyed.then(|| {
         let key = char_between(&[], &[between, "(", ")", ",", "\"", "'"]).some();

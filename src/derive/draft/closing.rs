@@ -4,8 +4,8 @@ use crate::analysis::{CallParts, SingleArguments};
 use crate::derive::choices::Choice;
 use crate::derive::delimiter::{Delimiter, Delimiters};
 use crate::derive::pattern::{
-    END, NOTHING, Pattern, SOME_SPACE, SPACE, ahead, any_of, before_any_of, behind, either, exact,
-    ignoring_space, joined, no_space_nor, none_of, not_behind, one_of,
+    CAPITAL, END, NOTHING, Pattern, SOME_SPACE, SPACE, ahead, any_of, before_any_of, behind,
+    either, exact, ignoring_space, joined, no_space_nor, none_of, not_behind, one_of,
 };
 use crate::markers::lexicon::unmarked;
 use crate::markers::{self, reads_like_prose, unlikely_in_prose};
@@ -118,7 +118,8 @@ impl Drafter<'_> {
             None => self.slots_pattern(&calls.open, false).trim_end(),
         };
         let ends = arguments.closes.iter().filter(|end| !end.is_empty());
-        let ends = ends.map(|end| ignoring_space(end.trim()));
+        let ends = ends.map(|end| end.trim()).chain(arguments.key_close());
+        let ends = ends.map(ignoring_space);
         either(ends.chain([open]).map(|end| end + SPACE))
     }
 
@@ -294,10 +295,14 @@ impl Drafter<'_> {
         if self.chosen(Choice::TextFollows) {
             return Some(both);
         }
-        // A mere `)` may stand in an argument, as in `a=(1)`: the end of the turn has to follow.
+        // A mere `)` may stand in an argument, as in `a=(1)`: the end of the turn has to follow, or a sentence, as it does upon no
+        // code.
         let ends = self.turn_ends();
         let ends = ends.iter().map(|end| exact(end)).chain([END]);
-        Some(both + before_any_of(ends))
+        let arguments = calls.single_arguments();
+        let in_quotes = arguments.is_some_and(|arguments| arguments.raw_quote.is_some());
+        let sentence = (in_quotes && !section.is_empty()).then_some(CAPITAL);
+        Some(both + before_any_of(ends.chain(sentence)))
     }
 
     /// The places before the markers with which a next call begins. What closes a call and separates

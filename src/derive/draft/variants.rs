@@ -582,6 +582,14 @@ fn call_heads(calls: &CallParts<'_>, own: &Delimiter) -> Vec<Pattern> {
             )
         };
         heads.extend(heads.iter().filter_map(loose).collect::<Vec<_>>());
+        // White space before it is none of a sentence that speaks of the marker, if another marker follows the name.
+        let spaced = |head: &Pattern| {
+            let named = prefix.clone().or_nothing() + head.group("name")?;
+            head.replaced(&named, &(SPACE + &named))
+        };
+        if calls.has_marker_behind_name() {
+            heads.extend(heads.iter().filter_map(spaced).collect::<Vec<_>>());
+        }
     }
     // Models write the type that interfaces give with each call: `{"type": "function", "name": …}`.
     if calls.is_bare_object() {
