@@ -41,7 +41,6 @@ pub(super) fn all(findings: &Findings, samples: &[Sample]) -> Vec<Damaged> {
         // Engines cut off what they have stopped at, and models leave out what closes.
         mutator.ends();
         mutator.last_value();
-        mutator.key_without_value();
         mutator.tag_that_closes_itself();
         mutator.between_calls();
         // Models say something before and behind calls, whatever the chat template keeps of it.
@@ -258,33 +257,6 @@ impl<'a> Mutator<'a, '_> {
             let (before, behind) = self.sample.output.split_at(at);
             let output = format!("{before}{}", &behind[close.len()..]);
             self.put("the last value not closed", output);
-        }
-    }
-
-    /// The last key of the first of several calls has no value.
-    fn key_without_value(&mut self) {
-        let arguments = self.calls.and_then(CallParts::single_arguments);
-        let (Some(arguments), [first, _]) = (arguments, self.sample.written.calls.as_slice())
-        else {
-            return;
-        };
-        let (Some(close), Some(key)) = (arguments.key_close(), first.arguments.keys().last())
-        else {
-            return;
-        };
-        let output = &self.sample.output;
-        let closed = format!("{}{close}", key.to_string_lossy());
-        let begun = output.find(&closed).map(|at| at + closed.len());
-        let ended = begun.and_then(|at| {
-            let end = arguments.close().trim();
-            output[at..].find(end).map(|found| at + found + end.len())
-        });
-        if let (Some(begun), Some(ended)) = (begun, ended) {
-            let text = format!("{}{}", &output[..begun], &output[ended..]);
-            let mut expected = self.sample.written.clone();
-            let key = key.to_string_lossy().into_owned();
-            expected.calls[0].arguments.remove(&key);
-            self.put_as("a key without a value", text, expected);
         }
     }
 

@@ -248,6 +248,10 @@ impl<'a> TrialReader<'a> {
             Expected::NoMarkers {
                 is_cut_off: true, ..
             } => self.options().unfinished(Unfinished::Drop),
+            // Where nothing is said, nothing can be lost: what the chat template writes there is its own.
+            Expected::Turn(turn) if *turn == AssistantTurn::default() => {
+                self.options().on_unread(OnUnread::Pass)
+            }
             _ => self.options(),
         }
     }

@@ -20,7 +20,7 @@ use super::target::Target;
 use super::view::{render, text};
 use unjinja::check::{Case, Expected};
 use unjinja::{
-    OnMalformed, OwnedEvent, ParserOptions, ResponseParser, ResponseTemplate, Tools, json,
+    OnMalformed, OnUnread, OwnedEvent, ParserOptions, ResponseParser, ResponseTemplate, Tools, json,
 };
 use unjinja_replay::Chunking;
 use unjinja_replay::{EventKind, Position, Replay, Seen};
@@ -347,7 +347,12 @@ proptest! {
     ) {
         let template = template(text);
         let mut replay = read(&template, &case, chunking);
-        let options = ParserOptions::default().on_malformed(OnMalformed::Event);
+        let on_unread = match case.expected.is_nothing() {
+            // The workbench shows what nothing reads.
+            true => OnUnread::Malformed,
+            false => OnUnread::Pass,
+        };
+        let options = ParserOptions::default().on_malformed(OnMalformed::Event).on_unread(on_unread);
         let mut parser = ResponseParser::new(&template, "", options).expect("a parser");
         let mut events = parser.feed(&replay.text()[..replay.output()]).expect("events");
         let cut = chunking.cut(&case.output).expect("is cut");

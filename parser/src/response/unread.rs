@@ -23,9 +23,10 @@ pub(super) fn check(
 ) -> Result<(), RegionError> {
     let content = &field.content;
     let unread = content.passed_over(text).map_err(RegionError::Content)?;
+    let mut closers = inner.fields.iter().filter_map(|field| field.close());
     let unread = unread.filter(|unread| {
         let rest = inner.without_end_of_turn(&text[unread.start..]);
-        !field.close().is_some_and(|close| close.leaves(rest))
+        says_something(&text[unread.clone()]) && !closers.any(|close| close.leaves(rest))
     });
     if let Some(unread) = unread {
         let unread = excerpt(&text[unread]);
@@ -55,6 +56,11 @@ pub(super) fn check(
     }
     let missing = call_names::what_is_missing(value).filter(|_| field.name() == call_names::CALLS);
     missing.map_or(Ok(()), |missing| Err(RegionError::Unread(missing)))
+}
+
+/// Whether a text is more than signs, such as the brackets that close a call. What is lost would have a name.
+fn says_something(text: &str) -> bool {
+    text.contains(|c: char| !c.is_ascii_punctuation() && !white_space::is_space(c))
 }
 
 /// Whether a text that stands in no region says something: it is more than delimiters, the beginning of a message, and what is left of them.

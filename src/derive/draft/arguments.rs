@@ -60,7 +60,9 @@ impl Drafter<'_> {
             // Where nothing else stands before a key and behind it, as in `most\t3`, it has to be there: `3` would be a key.
             space if tagged.open().trim().is_empty() && space.trim().is_empty() => space_of(space),
             // Models leave out the bracket of a head that has a line of its own: no key goes on behind it.
-            ">\n" if tagged.between.len() == 1 => any_of([exact(">\n"), exact(">"), exact("\n")]),
+            ">\n" if tagged.between.len() == 1 => {
+                any_of([exact(">") + exact("\n").or_nothing(), exact("\n")])
+            }
             _ => variants(&tagged.between),
         };
         let nested = tagged.nested_quotes();
@@ -342,8 +344,13 @@ impl RawTexts {
     /// What the value parser knows such texts by.
     fn quotes(&self) -> Vec<[String; 2]> {
         let (quote, other) = (self.quote, self.other());
-        let last = if self.has_bracket { ")" } else { "" };
-        let own = [last, ","].map(|behind| [format!("={quote}"), format!("{quote}{behind}")]);
+        // What the last text ends with may stand in another one, and the other way round; the longer one is looked for first.
+        let behind = if self.has_bracket {
+            [")", ","]
+        } else {
+            [",", ""]
+        };
+        let own = behind.map(|behind| [format!("={quote}"), format!("{quote}{behind}")]);
         let other = [format!("={other}"), other.to_owned()];
         // Within lists, texts have the quotes of Python.
         let nested = ["'", "'"].map(str::to_owned);
@@ -719,7 +726,7 @@ mod tests {
             // A line break that the format writes is none of the value.
             (
                 "<call=NAME>«<arg=KEY>\nRAW\n</arg>»</call>",
-                r"<arg=(?P<key>[^\n>]+)>\n?(?P<value>.*?)(?:\n?</arg>(?=\s*(?:<|\Z))|\s*\Z)",
+                r"<arg=(?P<key>[^\n>]+)(?:>\n?|\n)(?P<value>.*?)(?:\n?</arg>(?=\s*(?:<|\Z))|\s*\Z)",
             ),
             (
                 "<call=NAME>«<k>KEY</k><v>RAW</v>»</call>",

@@ -703,9 +703,9 @@ mod tests {
             (
                 "<call>NAME«<k>KEY</k><v>RAW</v>»</call>",
                 vec![
-                    r"(?<=</v>\s*|<call>[^\s<]*\s*)</call>\s*",
-                    r"(?<=</v>\s*|<call>[^\s<]*\s*)(?:</call>|<end>)\s*",
-                    r#"(?<=</v>\s*|<call>[^\s<]*\s*|<v>[^<]*[^\s<`"'])</call>\s*"#,
+                    r"(?<=</v>\s*|</k>\s*|<call>[^\s<]*\s*)</call>\s*",
+                    r"(?<=</v>\s*|</k>\s*|<call>[^\s<]*\s*)(?:</call>|<end>)\s*",
+                    r#"(?<=</v>\s*|</k>\s*|<call>[^\s<]*\s*|<v>[^<]*[^\s<`"'])</call>\s*"#,
                 ],
             ),
             ("<call=NAME>«<arg=KEY>RAW</>»</>", vec![]),

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use crate::response::call_names::REASONING;
 use crate::response::event::{Capture, Event, OpeningMatch};
 use crate::response::guard::StringGuard;
 use crate::response::language::Trait;
@@ -56,7 +57,8 @@ impl Pass<'_> {
                         return Err(self.stuck(&hit));
                     }
                     self.close(hit.start..hit.start, false)?;
-                    self.leave_outside(hit.start, false)?;
+                    // What comes before a region is its header, or was to be.
+                    self.run.outside.clear();
                     self.open(&hit);
                 }
                 DelimiterKind::Close => {
@@ -97,7 +99,7 @@ impl Pass<'_> {
             self.end_thought()?;
         }
         self.close(end..end, true)?;
-        self.leave_outside(end, true)
+        self.end_outside(end)
     }
 
     fn stuck(&self, hit: &Hit) -> ParseError {
@@ -291,13 +293,20 @@ impl Pass<'_> {
         Ok(())
     }
 
-    /// Deals with the text that stands in no region, now that one begins there, or the text ends.
-    fn leave_outside(&mut self, position: usize, at_end: bool) -> Result<(), ParseError> {
+    /// Deals with the text behind the last region that stands in none, if nothing but thoughts has been read: there was to be an answer. What
+    /// stands around an answer or calls may belong to none.
+    fn end_outside(&mut self, position: usize) -> Result<(), ParseError> {
         if self.run.outside.is_empty() {
             return Ok(());
         }
         let text = std::mem::take(&mut self.run.outside);
-        if at_end && self.run.options.unfinished == Unfinished::Drop {
+        let message = &self.run.message;
+        let fields = self.inner.fields.iter().map(|field| field.name());
+        let mut answers = fields.filter(|name| !REASONING.contains(name));
+        if answers.any(|name| message.get(name).is_some_and(|value| !value.is_empty())) {
+            return Ok(());
+        }
+        if self.run.options.unfinished == Unfinished::Drop {
             // It may have become a header.
             return Ok(());
         }
@@ -324,11 +333,10 @@ impl Pass<'_> {
             raw: &text,
             error: &error.to_string(),
             span: spans.then_some(position..position),
-            at_end,
+            at_end: true,
         });
-        // What comes before a region was to be its header.
-        if gives_back && at_end {
-            self.give_back(&text, position, at_end);
+        if gives_back {
+            self.give_back(&text, position, true);
         }
         Ok(())
     }
