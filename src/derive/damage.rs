@@ -597,6 +597,14 @@ impl<'a> Mutator<'a, '_> {
                 .output
                 .replace(text, &format!("{before} text{last}"));
             self.put("a call's header with more in it", output);
+            let open = self.findings.content.open.as_deref().map(str::trim);
+            if let Some((open, word)) = open.and_then(|open| Some((open, open.strip_suffix(last)?)))
+            {
+                // As the type of what is said: `<|to|>user <|type|>json<|say|>{}`.
+                let more = format!("{word} <|type|>json{last}");
+                let output = self.sample.output.replace(open, &more);
+                self.put("an answer's header with more in it", output);
+            }
         }
     }
 

@@ -482,16 +482,16 @@ mod tests {
         for (read, meant, expected) in [
             (
                 AssistantTurn::content("<call read at=Brest>"),
-                calls(&[one.clone()]),
+                calls(std::slice::from_ref(&one)),
                 false,
             ),
             (
                 AssistantTurn::content("<call read>"),
-                calls(&[one.clone()]),
+                calls(std::slice::from_ref(&one)),
                 true,
             ),
             (
-                calls(&[one.clone()]),
+                calls(std::slice::from_ref(&one)),
                 calls(&[one.clone(), two.clone()]),
                 true,
             ),
@@ -502,7 +502,7 @@ mod tests {
                 true,
             ),
             (
-                calls(&[one.clone()]).with_content("Hm. Yes."),
+                calls(std::slice::from_ref(&one)).with_content("Hm. Yes."),
                 calls(&[one]).with_content("Yes.").with_reasoning("Hm."),
                 false,
             ),

@@ -4,8 +4,8 @@ use crate::analysis::{CallParts, ReasoningShape};
 use crate::derive::choices::Choice;
 use crate::derive::delimiter::{Delimiter, FieldDraft};
 use crate::derive::pattern::{
-    Pattern, SPACE, START, any_of, before_any_of, behind, exact, ignoring_space, not_ahead, one_of,
-    word_or,
+    Pattern, SPACE, START, any_of, before_any_of, behind, exact, ignoring_space, none_of,
+    not_ahead, one_of, word_or,
 };
 use crate::markers::lexicon::unmarked;
 use crate::markers::{self, dedup, unlikely_in_prose};
@@ -17,7 +17,11 @@ impl Drafter<'_> {
     /// The field for content.
     pub(super) fn content(&self) -> FieldDraft {
         if let Some(around) = self.around.and_then(|around| around.content.as_ref()) {
-            return self.field_as_rendered("content", around);
+            let mut field = self.field_as_rendered("content", around);
+            if let Some(header) = self.loose_header(&around.opens) {
+                field.open.alternatives = vec![Delimiter::Expression(header)];
+            }
+            return field;
         }
         let mut field = FieldDraft::new("content");
         let shape = &self.findings.content;
@@ -27,7 +31,10 @@ impl Drafter<'_> {
             field.open.alternatives = if unlikely_in_prose(open) {
                 let mut opens = vec![open.trim().to_owned()];
                 opens.extend(self.sibling_openers(open.trim()));
-                opens.into_iter().map(Delimiter::Exact).collect()
+                match self.loose_header(&opens) {
+                    Some(header) => vec![Delimiter::Expression(header)],
+                    None => opens.into_iter().map(Delimiter::Exact).collect(),
+                }
             } else {
                 // An answer may have the same words in it.
                 let words = self.part_start() + exact(open);
@@ -163,6 +170,30 @@ impl Drafter<'_> {
             openers => openers.iter().map(|head| ignoring_space(head)).collect(),
         };
         (!openers.is_empty()).then(|| before_any_of(openers))
+    }
+
+    /// What opens texts, with more in it before its last marker, where the headers of calls have more there than a name: models write the type of
+    /// an answer, as in `<|to|>user <|type|>json<|say|>{}`, and without this all of it would be lost.
+    fn loose_header(&self, opens: &[String]) -> Option<Pattern> {
+        let calls = self.calls.filter(|_| self.chosen(Choice::LooseHeader))?;
+        let header = calls
+            .open
+            .last_text()
+            .filter(|_| calls.has_marker_behind_name())?;
+        let header = unmarked(header);
+        let marker = markers::markers(&header).last()?;
+        let has_more = header.trim_start().find(marker).is_some_and(|at| at > 0);
+        let before = opens.iter().map(|open| {
+            let open = unmarked(open);
+            open.strip_suffix(marker).map(str::to_owned)
+        });
+        let words: Vec<String> = before.collect::<Option<_>>().filter(|_| has_more)?;
+        let are_words = words
+            .iter()
+            .all(|word| word.ends_with(char::is_alphanumeric));
+        // Over no brace: what is said may begin with one.
+        let words = || any_of(words.iter().map(|word| exact(word)));
+        are_words.then(|| words() + none_of("{").few() + marker)
     }
 
     /// Other texts that open content as well: where a marker names what follows, and calls name
