@@ -103,11 +103,11 @@ fn what_recovers_more_comes_first_and_renderings_count_most() {
     8/18    0/0     8/25    text is everything else
     ");
     assert_snapshot!(summary("channels"), @"
-    15/15   0/0     92/92   chosen
-    15/15   0/0     66/92   no damage is tolerated
-    15/15   0/0     76/92   only what the format writes stands between a call's name and its arguments
-    13/15   0/0     82/92   text is everything else
-    13/15   0/0     70/92   text is everything else; only what the format writes stands between a call's name and its arguments
+    15/15   0/0     99/99   chosen
+    15/15   0/0     73/99   no damage is tolerated
+    15/15   0/0     76/99   headers hold only what the format writes
+    13/15   0/0     82/99   text is everything else
+    13/15   0/0     70/99   text is everything else; headers hold only what the format writes
     ");
 }
 

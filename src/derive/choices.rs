@@ -65,12 +65,12 @@ pub(super) const CHOICES: [ChoiceInfo; 9] = [
         ],
     },
     ChoiceInfo {
-        // Models write more there than any rendering has, as in `<call>read to all<args>`.
+        // Models write more before the last marker of a header than any rendering has, as in `<call>read to all<args>`.
         choice: Choice::LooseHeader,
         part: MessagePart::Calls,
         answers: &[
-            "only what the format writes stands between a call's name and its arguments",
-            "anything may stand between a call's name and its arguments",
+            "headers hold only what the format writes",
+            "headers may hold more than the format writes",
         ],
     },
     ChoiceInfo {
