@@ -195,37 +195,41 @@ fn nothing_of_what_suites_feed_their_parsers_is_lost_without_a_word() {
     );
 }
 
-/// What the response templates of the gallery make of texts that are damaged as models damage them.
+/// What derived response templates make of texts that are damaged as models damage them: those of the gallery, and of other chat templates where
+/// these are there. Each loss in silence is printed.
 #[test]
 fn damaged_calls_in_json_are_read_or_refused_or_left_as_text() {
-    let folder = root().join("chat_templates");
-    let files = fs::read_dir(folder).expect("the gallery is there");
-    let mut files: Vec<_> = files.map(|file| file.expect("a file").path()).collect();
-    files.sort();
     let mut counts: BTreeMap<String, Counts> = BTreeMap::new();
     let mut lost = Vec::new();
-    for file in files
-        .iter()
-        .filter(|file| file.extension().is_some_and(|end| end == "jinja"))
-    {
-        let jinja = fs::read_to_string(file).expect("a text");
-        let Ok(derived) = derive(&ChatTemplate::from_jinja(&jinja), &DeriveOptions::default())
-        else {
+    for folder in ["chat_templates", "../shared/templates"] {
+        let Ok(files) = fs::read_dir(root().join(folder)) else {
+            println!("skipped: there is no {folder}");
             continue;
         };
-        let calls = derived.template.field("tool_calls");
-        let kind = calls.map_or("no calls", |field| field.content().name());
-        let counts = counts.entry(kind.to_owned()).or_default();
-        for text in &derived.damaged {
-            match (text.is_recovered, text.is_lost) {
-                (true, _) => counts.right += 1,
-                (false, false) => counts.refused += 1,
-                (false, true) => {
-                    counts.lost += 1;
-                    lost.push((
-                        kind.to_owned(),
-                        format!("{}: {}: {:?}", file.display(), text.damage, text.output),
-                    ));
+        let files = files.map(|file| file.expect("a file").path());
+        let mut files: Vec<_> = files
+            .filter(|file| file.extension().is_some_and(|end| end == "jinja"))
+            .collect();
+        files.sort();
+        for file in files {
+            let jinja = fs::read_to_string(&file).expect("a text");
+            let derived = derive(&ChatTemplate::from_jinja(&jinja), &DeriveOptions::default());
+            let Ok(derived) = derived else {
+                continue;
+            };
+            let calls = derived.template.field("tool_calls");
+            let kind = calls.map_or("no calls", |field| field.content().name());
+            let counts = counts.entry(format!("{folder}, {kind}")).or_default();
+            for text in &derived.damaged {
+                match (text.is_recovered, text.is_lost) {
+                    (true, _) => counts.right += 1,
+                    (false, false) => counts.refused += 1,
+                    (false, true) => {
+                        counts.lost += 1;
+                        let name = file.display();
+                        let text = format!("{name}: {}: {:?}", text.damage, text.output);
+                        lost.push((format!("{folder}, {kind}"), text));
+                    }
                 }
             }
         }
@@ -236,9 +240,11 @@ fn damaged_calls_in_json_are_read_or_refused_or_left_as_text() {
     lost.iter()
         .for_each(|(kind, text)| println!("{kind}: {text}"));
     assert!(
-        counts.contains_key("json") && counts.contains_key("xml-inline"),
+        counts.contains_key("chat_templates, json")
+            && counts.contains_key("chat_templates, xml-inline"),
         "{counts:?}"
     );
-    let in_json: Vec<_> = lost.iter().filter(|(kind, _)| kind == "json").collect();
+    let in_json = |kind: &str| kind == "chat_templates, json";
+    let in_json: Vec<_> = lost.iter().filter(|(kind, _)| in_json(kind)).collect();
     assert!(in_json.is_empty(), "{in_json:#?}");
 }

@@ -114,9 +114,10 @@ fn each_row_has_its_message_or_its_error() {
     assert_snapshot!(answered(columns, &format!("{COLUMNS} --openai")), @r##"
     id | user | completion | error | error_at
     7 | ann | {"id":"7","object":"chat.completion","created":0,"model":"","choices":[{"index":0,"message":{"role":"assistant","content":"Hello","reasoning_content":"Hm."},"finish_reason":"stop"}]} | - | -
-    8 | - | - | field `n`, bytes 3 to 7 of the text since the anchor: "many" is not a whole number | 0
+    8 | - | {"id":"8","object":"chat.completion","created":0,"model":"","choices":[{"index":0,"message":{"role":"assistant","content":"<n>many</n>"},"finish_reason":"stop"}]} | - | -
     9 | bo | {"id":"9","object":"chat.completion","created":0,"model":"","choices":[{"index":0,"message":{"role":"assistant","content":null,"n":3},"finish_reason":"stop"}]} | - | -
     10 | cy | - | there are neither `chunks` nor `text` | 0
+    ! warning: log.parquet:2: a region of `n` could not be parsed; `--on-malformed event --events` without `--openai` shows why
     exit 0
     "##);
 }

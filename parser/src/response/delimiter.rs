@@ -1,5 +1,6 @@
 //! What opens and closes regions: literals, or a regular expression.
 
+use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 use super::language::{Language, Trait};
@@ -12,6 +13,8 @@ pub struct Delimiter {
     pattern: Arc<Pattern>,
     /// What may be left of it where it is not found, once somebody has asked.
     remains: OnceLock<Option<Pattern>>,
+    /// What it is at the end of a text.
+    at_end: OnceLock<Option<Pattern>>,
     /// Whether a match that ends where the text ends is final.
     pub(crate) commits_at_end: bool,
 }
@@ -49,6 +52,7 @@ impl Delimiter {
             spelling,
             pattern,
             remains: OnceLock::new(),
+            at_end: OnceLock::new(),
             commits_at_end: !can_extend,
         }
     }
@@ -139,6 +143,16 @@ impl Delimiter {
         };
         let found = remains.find_within(text, 0, &mut Meter::new(text.len()));
         matches!(found, Ok(Some(found)) if found.start == 0)
+    }
+
+    /// Finds it at the end of a text, whatever it looks for around itself.
+    pub(super) fn find_at_end(&self, text: &str) -> Option<Range<usize>> {
+        let at_end = self.at_end.get_or_init(|| match &self.spelling {
+            Spelling::Literals(literals) => Pattern::literals_at_end(literals),
+            Spelling::Pattern(pattern) => Pattern::at_end(pattern),
+        });
+        let mut meter = Meter::new(text.len());
+        at_end.as_ref()?.find_within(text, 0, &mut meter).ok()?
     }
 
     #[doc(hidden)]

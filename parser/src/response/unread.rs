@@ -26,7 +26,10 @@ pub(super) fn check(
     let mut closers = inner.fields.iter().filter_map(|field| field.close());
     let unread = unread.filter(|unread| {
         let rest = inner.without_end_of_turn(&text[unread.start..]);
-        says_something(&text[unread.clone()]) && !closers.any(|close| close.leaves(rest))
+        // What closes a call may look for another one without arguments behind itself.
+        let begins = field.open().and_then(|open| open.find_at_end(rest));
+        let is_left = begins.is_none() && closers.any(|close| close.leaves(rest));
+        says_something(&text[unread.clone()]) && !is_left
     });
     if let Some(unread) = unread {
         let unread = excerpt(&text[unread]);
@@ -52,6 +55,15 @@ pub(super) fn check(
         let found = excerpt(&text[found]);
         return Err(RegionError::Unread(format!(
             "a value holds what begins another one, {found}"
+        )));
+    }
+    let open = content.open_value(text).zip(field.close());
+    if let Some((value, close)) = open
+        && let Some(found) = close.find_at_end(&text[value.clone()])
+    {
+        let found = excerpt(&text[value][found]);
+        return Err(RegionError::Unread(format!(
+            "a value that nothing ends holds what closes the region, {found}"
         )));
     }
     let missing = call_names::what_is_missing(value).filter(|_| field.name() == call_names::CALLS);

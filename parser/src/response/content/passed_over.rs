@@ -40,6 +40,21 @@ impl Content {
         }
     }
 
+    /// The last value, if nothing but the end of the text ends it.
+    pub(crate) fn open_value(&self, text: &str) -> Option<Range<usize>> {
+        let value = match &self.parser {
+            Parser::XmlInline(args) => args.tags(text).ok()?.pop()?.value?,
+            Parser::KvLines(args) => {
+                text.rfind(args.kv_sep.as_str())? + args.kv_sep.len()..text.len()
+            }
+            Parser::Text | Parser::Int | Parser::Float | Parser::Bool => return None,
+            Parser::Json(_) | Parser::PythonCalls => return None,
+        };
+        without_space(text, value.end..text.len())
+            .is_none()
+            .then_some(value)
+    }
+
     /// The first match of a delimiter in the text of a region, where the parser takes for a value what was meant to end it.
     pub(crate) fn opener_in(
         &self,

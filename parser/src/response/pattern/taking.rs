@@ -53,6 +53,31 @@ impl Pattern {
         Pattern::compile(syntax).ok()
     }
 
+    /// A pattern for a delimiter at the end of a text, whatever it looks for around itself. `None` if it could be nothing.
+    pub fn at_end(pattern: &str) -> Option<Pattern> {
+        let pattern = syntax::parse_as(Dialect::Regex, pattern).ok()?.node;
+        let end = Node::Empty;
+        let plain = Plain {
+            pattern: &pattern,
+            end,
+        };
+        Pattern::ending_text(plain.of(&pattern))
+    }
+
+    /// The same of literals.
+    pub fn literals_at_end(literals: &[String]) -> Option<Pattern> {
+        Pattern::ending_text(any_of(&literals.iter().collect::<Vec<_>>()).node)
+    }
+
+    fn ending_text(node: Node) -> Option<Pattern> {
+        if node.can_be_empty() {
+            return None;
+        }
+        let mut syntax = syntax::parse_as(Dialect::Regex, r"\s*\Z").ok()?;
+        syntax.node = Node::Concat(vec![node, syntax.node]);
+        Pattern::compile(syntax).ok()
+    }
+
     /// A pattern without what it looks for around a match, whose matches don't end because the text does.
     pub fn ending_itself(pattern: &str) -> Option<Pattern> {
         let mut syntax = syntax::parse_as(Dialect::Regex, pattern).ok()?;
@@ -331,6 +356,23 @@ mod tests {
                 .expect("little to do")
                 .is_some_and(|found| found.start == 0);
             assert_eq!(is_all, expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_delimiter_is_found_at_the_end_of_a_text_whatever_stands_before_it() {
+        for (pattern, text, expected) in [
+            (r"(?<=</a>\s*)</call>\s*", "Brest</call>\n", Some(5)),
+            (r"(?<=</a>\s*)(?:</call>|<end>)\s*", "Brest<end>", Some(5)),
+            (r"</call>", "Brest</call>.", None),
+            // It could be nothing.
+            (r"</call>|(?=, \w+\()", "Brest</call>", None),
+        ] {
+            let found = Pattern::at_end(pattern).and_then(|pattern| {
+                let found = pattern.find_within(text, 0, &mut Meter::new(100));
+                found.expect("little to do")
+            });
+            assert_eq!(found.map(|found| found.start), expected, "{pattern}");
         }
     }
 
