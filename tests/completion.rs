@@ -210,7 +210,7 @@ fn put_together(chunks: &[Value]) -> Value {
     message
 }
 
-/// What was put together, without what turned out in the end to be no part of the message: calls that can't be read, and calls in
+/// The message that was put together, without what turned out in the end to be no part of the message: calls that can't be read, and calls in
 /// thoughts that they end.
 fn without_what_is_no_part(mut together: Value, finished: &Finished) -> Value {
     let message = together.as_object_mut().expect("a message");
@@ -310,7 +310,7 @@ fn text_of(output: &Output, name: &str, message: &Value, events: &[OwnedEvent]) 
     }
 }
 
-/// Whether two texts differ in no more than white space, which stays between texts that stand one behind the other.
+/// Returns whether two texts differ in no more than white space, which stays between texts that stand one behind the other.
 fn are_alike(text: &str, other: &str) -> bool {
     let dense = |text: &str| text.split_whitespace().collect::<String>();
     text == other || dense(text) == dense(other)

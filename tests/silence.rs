@@ -11,7 +11,7 @@ use unjinja::{ParserOptions, ResponseTemplate, Tools, Value, json};
 
 use crate::root;
 
-/// How texts are read, of which it is known what they mean.
+/// Counts of how texts are read of which it is known what they mean.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Counts {
     right: usize,
@@ -82,7 +82,7 @@ fn expected_meaning(expected: &Value) -> String {
     meaning(text("content"), text("reasoning"), calls.collect())
 }
 
-/// Which words of what was meant are not there.
+/// Returns the words of what was meant that are not there.
 fn lost_words(message: &CompletionMessage, expected: &Value) -> Vec<String> {
     let mut there = Vec::new();
     for text in [&message.content, &message.reasoning].into_iter().flatten() {
@@ -106,7 +106,7 @@ fn lost_words(message: &CompletionMessage, expected: &Value) -> Vec<String> {
     meant
 }
 
-/// What completions make of texts that suites of other projects feed their parsers.
+/// Reads, as completions do, the texts that suites of other projects feed their parsers.
 #[test]
 fn nothing_of_what_suites_feed_their_parsers_is_lost_without_a_word() {
     let shared = root().join("../shared");
@@ -195,7 +195,7 @@ fn nothing_of_what_suites_feed_their_parsers_is_lost_without_a_word() {
     );
 }
 
-/// What derived response templates make of texts that are damaged as models damage them: those of the gallery, and of other chat templates where
+/// Reads, with derived response templates, texts that are damaged as models damage them: those of the gallery, and of other chat templates where
 /// these are there. Each loss in silence is printed.
 #[test]
 fn damaged_calls_in_json_are_read_or_refused_or_left_as_text() {

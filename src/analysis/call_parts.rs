@@ -70,7 +70,7 @@ impl<'a> CallParts<'a> {
         is_word.then_some(prefix)
     }
 
-    /// Whether a marker stands behind each name, before its arguments.
+    /// Returns whether a marker stands behind each name, before its arguments.
     pub(crate) fn has_marker_behind_name(&self) -> bool {
         let behind = self.open.nodes().iter();
         let mut behind = behind.skip_while(|node| **node != Node::Slot(Slot::Name));

@@ -5,7 +5,7 @@ use crate::value::Value;
 
 use super::search_input::SearchInput;
 
-/// What comes between two texts, where a call has stood.
+/// The text between two others, where a call has stood.
 const BETWEEN: &str = "\n";
 
 /// The template with a content of all texts of an answer, and not of the last one alone; nothing if a text that it is known to read would be

@@ -342,7 +342,7 @@ impl<'a> Trials<'a> {
     }
 }
 
-/// How much it weighs that a text is misread.
+/// The weight of a text that is misread.
 fn weight(trial: &Trial<'_>, difference: &Difference) -> usize {
     1 + usize::from(trial.kind == DAMAGED && difference.loses)
 }

@@ -345,7 +345,7 @@ impl<'a> TrialReader<'a> {
     }
 }
 
-/// Whether a reading lacks something of what was meant, and nothing says so: a call is made that nobody has written, or a word is gone. What
+/// Returns whether a reading lacks something of what was meant, and nothing says so: a call is made that nobody has written, or a word is gone. What
 /// stands in another part of the message is there for all to see.
 fn loses(read: &AssistantTurn, meant: &AssistantTurn) -> bool {
     let calls = |turn: &AssistantTurn| -> String {

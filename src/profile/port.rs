@@ -149,7 +149,7 @@ pub fn language_for(targets: &[Target]) -> Option<Language> {
     targets.iter().map(|target| target.language()).min()
 }
 
-/// Whether all of some targets take a content of several texts that are joined; not if there are none.
+/// Returns whether all of some targets take a content of several texts that are joined; not if there are none.
 ///
 /// ```
 /// use unjinja::profile::{Target, joins_for};

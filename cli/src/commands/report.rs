@@ -325,7 +325,7 @@ pub(crate) fn reasons(derivation: &Derivation) -> String {
 /// How many kinds of texts are named that need a delimiter.
 const MAX_TEXTS: usize = 3;
 
-/// How many texts with damage are read, refused and lost.
+/// The counts of texts with damage that are read, refused and lost.
 fn damaged_texts(rows: &[DamageRow]) -> String {
     let sum = |of: fn(&DamageRow) -> usize| rows.iter().map(of).sum::<usize>();
     let (recovered, lost, all) = (
@@ -339,7 +339,7 @@ fn damaged_texts(rows: &[DamageRow]) -> String {
     )
 }
 
-/// How many texts with one kind of damage are read and lost.
+/// The counts of texts with one kind of damage that are read and lost.
 fn damage_row(row: &DamageRow) -> String {
     let DamageRow {
         recovered,

@@ -24,7 +24,7 @@ pub(super) struct Writer {
     held: [String; 2],
     /// Whether what is joined to other texts is about to begin, without white space of its own.
     is_joined: bool,
-    /// Where the last thought begins in the reasoning.
+    /// The place in the reasoning where the last thought begins.
     thought_from: usize,
     /// The fields with regions that could not be parsed.
     malformed: Vec<String>,
@@ -66,7 +66,7 @@ impl OpenCalls {
     }
 }
 
-/// What has been written in the end.
+/// The message that has been written in the end, and what is no part of it.
 pub(super) struct Written {
     pub(super) message: CompletionMessage,
     /// The fields with regions that could not be parsed.

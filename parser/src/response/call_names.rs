@@ -5,10 +5,10 @@ use crate::value::{JsonString, Value};
 use super::RegionError;
 use super::tools::Tools;
 
-/// What the field is called that holds calls.
+/// The name of the field that holds calls.
 pub(crate) const CALLS: &str = "tool_calls";
 
-/// What the fields are called that hold reasoning, in the templates of this world.
+/// The names of the fields that hold reasoning, in the templates of this world.
 #[doc(hidden)]
 pub const REASONING: [&str; 3] = ["thinking", "reasoning_content", "reasoning"];
 
@@ -20,7 +20,7 @@ pub(super) fn name_of(call: &Value) -> Option<&JsonString> {
     Some(name).filter(|_| !is_blank)
 }
 
-/// What a call of a value lacks, if any does. Other keys in place of `arguments` are arguments that nobody reads.
+/// Returns what a call of a value lacks, if any does. Other keys in place of `arguments` are arguments that nobody reads.
 pub(super) fn what_is_missing(value: &Value) -> Option<String> {
     if let Value::Array(calls) = value {
         return calls.iter().find_map(what_is_missing);
@@ -41,12 +41,12 @@ pub(super) fn what_is_missing(value: &Value) -> Option<String> {
     ))
 }
 
-/// Whether a call is one of a tool that is not among those that were offered.
+/// Returns whether a call is one of a tool that is not among those that were offered.
 fn is_unknown(call: &Value, tools: &Tools) -> bool {
     name_of(call).is_some_and(|name| !tools.offers(name))
 }
 
-/// What is wrong with a value that has calls of tools that were not offered.
+/// Refuses a value that has calls of tools that were not offered.
 pub(super) fn check_offered(value: &Value, tools: &Tools) -> Result<(), RegionError> {
     match value {
         Value::Array(calls) => calls.iter().try_for_each(|call| check_offered(call, tools)),

@@ -132,7 +132,7 @@ impl Delimiter {
         pattern.is_some_and(|pattern| Pattern::has_chunk_dependent_branch(pattern, waits))
     }
 
-    /// Whether a text is nothing but what may be left of it where it is not found, and what it looks for behind itself.
+    /// Returns whether a text is nothing but what may be left of it where it is not found, and what it looks for behind itself.
     pub(super) fn leaves(&self, text: &str) -> bool {
         let remains = self.remains.get_or_init(|| match &self.spelling {
             Spelling::Literals(literals) => Pattern::remains_of_literals(literals),

@@ -167,13 +167,13 @@ impl Tools {
         self.properties.keys()
     }
 
-    /// Whether a tool of this name has a parameter.
+    /// Returns whether a tool of this name has a parameter.
     pub(crate) fn declares(&self, tool: &JsonString, parameter: &str) -> bool {
         let properties = self.properties.get_json_string(tool);
         properties.is_some_and(|properties| properties.get(parameter).is_some())
     }
 
-    /// Whether a call of this name is one of a tool, as far as any are known.
+    /// Returns whether a call of this name is one of a tool, as far as any are known.
     pub(crate) fn offers(&self, name: &JsonString) -> bool {
         self.properties.is_empty() || self.properties.get_json_string(name).is_some()
     }

@@ -12,7 +12,7 @@ use super::pattern::TooCostly;
 use super::template::{Field, Inner};
 use super::tools::Tools;
 
-/// Whether all of a region is read: its text, and the value that was made of it. What is left of what closes it, or
+/// Checks that all of a region is read: its text, and the value that was made of it. What is left of what closes it, or
 /// the turn, says nothing.
 pub(super) fn check(
     inner: &Inner,
@@ -70,12 +70,12 @@ pub(super) fn check(
     missing.map_or(Ok(()), |missing| Err(RegionError::Unread(missing)))
 }
 
-/// Whether a text is more than signs, such as the brackets that close a call. What is lost would have a name.
+/// Returns whether a text is more than signs, such as the brackets that close a call. What is lost would have a name.
 fn says_something(text: &str) -> bool {
     text.contains(|c: char| !c.is_ascii_punctuation() && !white_space::is_space(c))
 }
 
-/// Whether a text that stands in no region says something: it is more than delimiters, the beginning of a message, and what is left of them.
+/// Checks that a text that stands in no region says nothing; it says something if it is more than delimiters, the beginning of a message, and what is left of them.
 pub(super) fn check_outside(inner: &Inner, text: &str) -> Result<(), RegionError> {
     let delimiters = || inner.delimiters().chain([&inner.anchor]);
     let mut found: Vec<Range<usize>> = Vec::new();

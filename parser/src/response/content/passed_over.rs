@@ -10,11 +10,11 @@ use crate::white_space;
 use super::xml_inline::too_costly;
 use super::{Content, ContentError, KvLinesArgs, Parser, XmlInlineArgs};
 
-/// What stands around a text in quotes.
+/// The signs around a text in quotes.
 const QUOTES: [char; 2] = ['"', '\''];
 
 impl Content {
-    /// Where the first text other than white space lies that no tag, line, key or value takes, or a tag or a line whose value another
+    /// Finds the first text other than white space that no tag, line, key or value takes, or a tag or a line whose value another
     /// one of its key replaces. What a tag's pattern looks for behind the tag has been seen.
     pub(crate) fn passed_over(&self, text: &str) -> Result<Option<Range<usize>>, ContentError> {
         match &self.parser {
@@ -26,7 +26,7 @@ impl Content {
         }
     }
 
-    /// Where a value holds what begins another tag that nothing ends: what was to end the value is missing. Only keys count that are known and
+    /// Finds the place where a value holds what begins another tag that nothing ends: what was to end the value is missing. Only keys count that are known and
     /// that no other tag has, since a text may hold tags of its own, and speak of others.
     pub(crate) fn tag_in_value(
         &self,
@@ -192,7 +192,7 @@ impl XmlInlineArgs {
         Ok(None)
     }
 
-    /// Whether a tag has its own end, and its value holds nothing that begins a tag: that end is then not one of another tag.
+    /// Returns whether a tag has its own end, and its value holds nothing that begins a tag: that end is then not one of another tag.
     fn ends_itself(&self, text: &str, tag: &Tag, meter: &mut Meter) -> Result<bool, TooCostly> {
         let (Some((head, whole)), Some(value)) = (self.parts(), &tag.value) else {
             return Ok(false);
@@ -210,7 +210,7 @@ impl XmlInlineArgs {
         head.zip(self.whole.get_or_init(whole).as_ref())
     }
 
-    /// Where its tags lie in a text.
+    /// Finds its tags in a text.
     fn tags(&self, text: &str) -> Result<Vec<Tag>, TooCostly> {
         let mut tags = Vec::new();
         self.pattern.for_each_match(text, |found| {
@@ -225,7 +225,7 @@ impl XmlInlineArgs {
     }
 }
 
-/// Where a part of a text lies without the white space around it, if anything is left.
+/// Returns the place of a part of a text without the white space around it, if anything is left.
 fn without_space(text: &str, part: Range<usize>) -> Option<Range<usize>> {
     let kept = white_space::strip(&text[part]);
     let start = kept.as_ptr() as usize - text.as_ptr() as usize;
@@ -236,7 +236,7 @@ fn moved(range: Range<usize>, by: usize) -> Range<usize> {
     range.start + by..range.end + by
 }
 
-/// Whether a value stands in quotes, which may be a part of it.
+/// Returns whether a value stands in quotes, which may be a part of it.
 fn is_quoted(text: &str, value: &Range<usize>) -> bool {
     let before = text[..value.start].chars().next_back();
     let first = text[value.clone()].chars().next();

@@ -137,7 +137,7 @@ impl ParserOptions {
         self.on_malformed == OnMalformed::Text || self.unknown_tools == UnknownTools::Text
     }
 
-    /// Whether parsing goes on behind a region with this error, and if so, whether its text is given back.
+    /// Returns nothing if parsing ends with this error of a region, and otherwise whether its text is given back.
     pub(super) fn passes(&self, error: &RegionError) -> Option<bool> {
         match (error, self.on_malformed) {
             (RegionError::UnknownTool(_), _) => Some(self.unknown_tools == UnknownTools::Text),

@@ -15,13 +15,13 @@ use super::run::Run;
 pub(super) struct EndedThought {
     /// So many bytes of its text are the thought.
     pub(super) at: usize,
-    /// Where that is in the text since the anchor.
+    /// The same place in the text since the anchor.
     pub(super) position: usize,
     /// What happens from there on.
     pub(super) events: Vec<OwnedEvent>,
 }
 
-/// Whether a region is a thought in whose text calls begin, and nothing else comes from there on to the end of the output. A thought that
+/// Ends a region that is a thought in whose text calls begin, and nothing else comes from there on to the end of the output. A thought that
 /// only speaks of a call goes on behind it.
 pub(super) fn ended_by_calls(
     inner: &Inner,

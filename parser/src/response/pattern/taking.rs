@@ -103,7 +103,7 @@ impl Pattern {
         Pattern::compile(syntax).ok()
     }
 
-    /// Where a match ends that begins at this position, in a text that is complete.
+    /// Returns the end of a match that begins at this position, in a text that is complete.
     pub fn end_of_match_at(
         &self,
         text: &str,
@@ -166,7 +166,7 @@ fn group(node: &Node, index: usize) -> Option<&Node> {
     }
 }
 
-/// What a pattern looks for before a match, or behind it, in each of its alternatives.
+/// Collects what a pattern looks for before a match, or behind it, in each of its alternatives.
 fn looked_for(node: &Node, before: bool, plain: &Plain<'_>, found: &mut Vec<Node>) {
     match node {
         Node::Around {
@@ -189,7 +189,7 @@ fn looked_for(node: &Node, before: bool, plain: &Plain<'_>, found: &mut Vec<Node
     }
 }
 
-/// What never matches.
+/// A pattern that never matches.
 fn never() -> Node {
     Node::Class(ClassUnicode::empty())
 }
@@ -231,7 +231,7 @@ impl Plain<'_> {
     }
 }
 
-/// Which part of a delimiter is left.
+/// The part of a delimiter that is left.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Part {
     First,
