@@ -169,7 +169,11 @@ impl Choice {
             return Ok(());
         };
         let ending = self.reading.ending;
-        let finished = completion.finish(ending);
+        let finished = completion.finish(match self.calls.has_enough() {
+            // A further call that has begun is cut off, and no text.
+            true => Ending::Length,
+            false => ending,
+        });
         let finished = finished.map_err(|error| Fault::unreadable(&error))?;
         let mut deltas = finished.deltas;
         self.calls.apply(&mut deltas);
