@@ -4,7 +4,7 @@ use crate::analysis::{CallParts, ReasoningShape};
 use crate::derive::choices::Choice;
 use crate::derive::delimiter::{Delimiter, FieldDraft};
 use crate::derive::pattern::{
-    Pattern, SPACE, START, any_of, before_any_of, behind, exact, ignoring_space, none_of,
+    Pattern, SPACE, START, any_of, before_any_of, behind, either, exact, ignoring_space, none_of,
     not_ahead, one_of, word_or,
 };
 use crate::markers::lexicon::unmarked;
@@ -183,17 +183,16 @@ impl Drafter<'_> {
         let header = unmarked(header);
         let marker = markers::markers(&header).last()?;
         let has_more = header.trim_start().find(marker).is_some_and(|at| at > 0);
-        let before = opens.iter().map(|open| {
-            let open = unmarked(open);
-            open.strip_suffix(marker).map(str::to_owned)
-        });
-        let words: Vec<String> = before.collect::<Option<_>>().filter(|_| has_more)?;
-        let are_words = words
-            .iter()
-            .all(|word| word.ends_with(char::is_alphanumeric));
-        // Over no brace: what is said may begin with one.
-        let words = || any_of(words.iter().map(|word| exact(word)));
-        are_words.then(|| words() + none_of("{").few() + marker)
+        let own = unmarked(self.findings.content.open.as_deref()?.trim());
+        let word = own.strip_suffix(marker).filter(|_| has_more)?;
+        // Over no brace: what is said may begin with one. What opens a call may stand in the same header.
+        let no_call = not_ahead(exact(calls.first_text().trim()));
+        let more = (no_call + none_of("{")).few();
+        let others = opens.iter().map(|open| unmarked(open));
+        let others = others.filter(|open| *open != own).map(|open| exact(&open));
+        let is_word =
+            word.ends_with(char::is_alphanumeric) && !calls.first_text().trim().is_empty();
+        is_word.then(|| either(std::iter::once(exact(word) + more + marker).chain(others)))
     }
 
     /// Other texts that open content as well: where a marker names what follows, and calls name
