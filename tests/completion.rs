@@ -656,6 +656,27 @@ fn calls_are_sent_while_they_are_written() {
     insta::assert_snapshot!(all);
 }
 
+/// White space at the end of a text belongs to it if more follows, whatever has come of a thought meanwhile.
+#[test]
+fn white_space_between_texts_stays_unless_they_are_joined() {
+    let template = r#"{"start_anchor": "<bot>", "fields": {
+        "thinking": {"open": "<t>", "close": "</t>", "repeats": true, "join": "|"}, "content": {}}}"#;
+    for (pieces, expected) in [
+        (&["a\n", "\nb"][..], "\"a\"\n\"\\n\\nb\"\n\nstop"),
+        // A thought that says nothing.
+        (
+            &["a\n\n", "<t> </t>", "\nb"],
+            "\"a\"\n\n\"\\n\\n\\nb\"\n\nstop",
+        ),
+        (
+            &["<t>x </t>", "<t> y</t>"],
+            "thinks \"x\"\nthinks \"|\"; thinks \"y\"\n\nstop",
+        ),
+    ] {
+        assert_eq!(shown(template, "[]", pieces), expected, "{pieces:?}");
+    }
+}
+
 /// The words of a text: what may be another one in another output.
 fn words(text: &str) -> Vec<&str> {
     let mut words: Vec<&str> = text

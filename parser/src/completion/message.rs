@@ -61,13 +61,15 @@ impl CompletionMessage {
 
     /// Takes out the calls at these places, which ascend.
     pub(super) fn without_calls(&mut self, places: &[usize]) -> Vec<ToolCall> {
-        let mut taken = Vec::new();
-        for place in places.iter().rev() {
-            if *place < self.tool_calls.len() {
-                taken.push(self.tool_calls.remove(*place));
+        let mut places = places.iter().peekable();
+        let (mut taken, mut kept) = (Vec::new(), Vec::new());
+        for (at, call) in std::mem::take(&mut self.tool_calls).into_iter().enumerate() {
+            match places.next_if_eq(&&at) {
+                Some(_) => taken.push(call),
+                None => kept.push(call),
             }
         }
-        taken.reverse();
+        self.tool_calls = kept;
         taken
     }
 

@@ -121,12 +121,12 @@ pub struct CompletionOptions {
     /// What to do with a call that is cut off where there was [no room for more](Ending::Length). Whoever gets a call runs it, so that by
     /// default the message goes without it.
     pub unfinished: Unfinished,
-    /// What to do with a region that can't be parsed: by default, its text is given back as content. What has been sent of a call
+    /// Treatment of a region that can't be parsed: by default, its text is given back as content. What has been sent of a call
     /// stays with those to whom it was sent; the message of the end goes without it.
     pub on_malformed: OnMalformed,
-    /// What to do when something stands in a call that nothing reads: by default, the call is malformed.
+    /// Treatment of a call in which something stands that nothing reads: by default, the call is malformed.
     pub on_unread: OnUnread,
-    /// What to do with calls of tools that were not offered. Of those that the message goes without, nothing is sent.
+    /// Treatment of calls of tools that were not offered. Of those that the message goes without, nothing is sent.
     pub unknown_tools: UnknownTools,
 }
 

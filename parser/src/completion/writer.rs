@@ -20,10 +20,8 @@ pub(super) struct Writer {
     message: CompletionMessage,
     /// The fields of which regions have opened.
     opened: Vec<String>,
-    /// White space that belongs to a text if more of it follows: to the content, and to the reasoning.
-    held: [String; 2],
-    /// Whether what is joined to other texts is about to begin, without white space of its own.
-    is_joined: bool,
+    /// The content, and the reasoning.
+    texts: [StrippedText; 2],
     /// The place in the reasoning where the last thought begins.
     thought_from: usize,
     /// The fields with regions that could not be parsed.
@@ -44,24 +42,33 @@ struct OpenCalls {
     region: CallRegion,
     /// The place in the message of each of its calls, nothing for those that the message goes without.
     places: Vec<Option<usize>>,
-    /// White space of a call that is a text, which belongs to it if more of it follows.
-    held: String,
-    /// Whether some of such a text has come.
-    has_text: bool,
+    /// A call that is a text.
+    text: StrippedText,
 }
 
-impl OpenCalls {
-    /// What of a text is certain to belong to its value, if that has no white space around it.
-    fn stripped(&mut self, text: &str) -> String {
-        self.held.push_str(text);
-        let kept = self.held.trim_end_matches(is_space).len();
-        let rest = self.held.split_off(kept);
-        let text = std::mem::replace(&mut self.held, rest);
-        let had_text = self.has_text;
-        self.has_text |= kept > 0;
-        match had_text {
-            true => text,
-            false => text.trim_start_matches(is_space).to_owned(),
+/// A text that comes in pieces, without the white space around it.
+#[derive(Debug, Clone, Default)]
+struct StrippedText {
+    /// White space that belongs to it if more of it follows.
+    held: String,
+    /// Set once some of it has come, before which white space is none of it.
+    has_begun: bool,
+}
+
+impl StrippedText {
+    /// Returns the part of the text that is certain with this piece, if any is. A piece is looked at once, however many come without a word.
+    fn take(&mut self, piece: &str) -> Option<String> {
+        let kept = piece.trim_end_matches(is_space).len();
+        if kept == 0 {
+            self.held.push_str(piece);
+            return None;
+        }
+        let (certain, rest) = piece.split_at(kept);
+        let mut text = std::mem::replace(&mut self.held, rest.to_owned());
+        text.push_str(certain);
+        match std::mem::replace(&mut self.has_begun, true) {
+            true => Some(text),
+            false => Some(text.trim_start_matches(is_space).to_owned()),
         }
     }
 }
@@ -123,8 +130,7 @@ impl Writer {
             options,
             message: CompletionMessage::default(),
             opened: Vec::new(),
-            held: Default::default(),
-            is_joined: false,
+            texts: Default::default(),
             thought_from: 0,
             malformed: Vec::new(),
             calls: None,
@@ -246,9 +252,8 @@ impl Writer {
             if let Some(before) = &before {
                 self.send_value(role, before, send);
             }
-            self.is_joined = true;
-            if let Some(held) = self.held_of(role) {
-                held.clear();
+            if let Some(text) = self.text_of(role) {
+                *text = StrippedText::default();
             }
             let has_text = !is_first || before.is_some_and(|before| !before.is_null());
             if let Some(delta) = role.text(join).filter(|_| has_text) {
@@ -267,8 +272,7 @@ impl Writer {
             self.calls = Some(OpenCalls {
                 region,
                 places,
-                held: String::new(),
-                has_text: false,
+                text: StrippedText::default(),
             });
         }
     }
@@ -278,7 +282,7 @@ impl Writer {
             let mut parts = CallPieces::default();
             match field.content.is_stripped_text() {
                 true => {
-                    let text = open.stripped(text);
+                    let text = open.text.take(text).unwrap_or_default();
                     open.region.feed(field, &text, &mut parts);
                 }
                 false => open.region.feed(field, text, &mut parts),
@@ -292,37 +296,29 @@ impl Writer {
         }
     }
 
-    fn held_of(&mut self, role: Role) -> Option<&mut String> {
+    fn text_of(&mut self, role: Role) -> Option<&mut StrippedText> {
         match role {
-            Role::Content => Some(&mut self.held[0]),
-            Role::Reasoning => Some(&mut self.held[1]),
+            Role::Content => Some(&mut self.texts[0]),
+            Role::Reasoning => Some(&mut self.texts[1]),
             Role::Calls | Role::Other => None,
         }
     }
 
-    /// What can be sent of a text now: not the white space at its end, which may be that of all of it, nor that at its beginning. Between two
-    /// texts it stays.
-    fn stripped(&mut self, field: &Field, role: Role, text: &str) -> Option<String> {
+    /// Returns the part of a text that can be sent now: neither the white space at its end, which may be that of all of it, nor that at its beginning.
+    /// Between two texts it stays, unless these are joined.
+    fn stripped(&mut self, field: &Field, role: Role, piece: &str) -> Option<String> {
         if !field.content.is_stripped_text() {
-            return Some(text.to_owned());
+            return Some(piece.to_owned());
         }
-        let has_text = match role {
-            Role::Content => self.message.content.is_some(),
-            _ => self.message.reasoning.is_some(),
-        } && !self.is_joined;
-        let held = self.held_of(role)?;
-        held.push_str(text);
-        let kept = held.trim_end_matches(is_space).len();
-        if kept == 0 {
-            return None;
-        }
-        let rest = held.split_off(kept);
-        let sent = std::mem::replace(held, rest);
-        self.is_joined = false;
-        Some(match has_text {
-            true => sent,
-            false => sent.trim_start_matches(is_space).to_owned(),
-        })
+        let message = &self.message;
+        let follows = field.join().is_none()
+            && match role {
+                Role::Content => message.content.is_some(),
+                _ => message.reasoning.is_some(),
+            };
+        let text = self.text_of(role)?;
+        text.has_begun |= follows;
+        text.take(piece)
     }
 
     fn close(&mut self, field: &Field, role: Role, value: &Value, send: &mut impl FnMut(&Delta)) {

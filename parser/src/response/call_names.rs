@@ -1,4 +1,4 @@
-//! What calls are called, and their fields.
+//! The names of calls and of their fields.
 
 use crate::value::{JsonString, Value};
 

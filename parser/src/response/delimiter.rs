@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 use super::language::{Language, Trait};
-use super::pattern::{Meter, Pattern};
+use super::pattern::{Meter, Pattern, TooCostly};
 
 /// The opening or closing delimiter of a field, or the anchor of a message.
 #[derive(Debug)]
@@ -146,13 +146,15 @@ impl Delimiter {
     }
 
     /// Finds it at the end of a text, whatever it looks for around itself.
-    pub(super) fn find_at_end(&self, text: &str) -> Option<Range<usize>> {
+    pub(super) fn find_at_end(&self, text: &str) -> Result<Option<Range<usize>>, TooCostly> {
         let at_end = self.at_end.get_or_init(|| match &self.spelling {
             Spelling::Literals(literals) => Pattern::literals_at_end(literals),
             Spelling::Pattern(pattern) => Pattern::at_end(pattern),
         });
         let mut meter = Meter::new(text.len());
-        at_end.as_ref()?.find_within(text, 0, &mut meter).ok()?
+        let found = at_end.as_ref();
+        let found = found.map(|at_end| at_end.find_within(text, 0, &mut meter));
+        found.transpose().map(Option::flatten)
     }
 
     #[doc(hidden)]

@@ -8,6 +8,7 @@ use crate::white_space;
 use super::RegionError;
 use super::call_names;
 use super::content::excerpt;
+use super::delimiter::Delimiter;
 use super::pattern::TooCostly;
 use super::template::{Field, Inner};
 use super::tools::Tools;
@@ -27,8 +28,8 @@ pub(super) fn check(
     let unread = unread.filter(|unread| {
         let rest = inner.without_end_of_turn(&text[unread.start..]);
         // What closes a call may look for another one without arguments behind itself.
-        let begins = field.open().and_then(|open| open.find_at_end(rest));
-        let is_left = begins.is_none() && closers.any(|close| close.leaves(rest));
+        let begins = |open: &Delimiter| !matches!(open.find_at_end(rest), Ok(None));
+        let is_left = !field.open().is_some_and(begins) && closers.any(|close| close.leaves(rest));
         says_something(&text[unread.clone()]) && !is_left
     });
     if let Some(unread) = unread {
@@ -51,20 +52,26 @@ pub(super) fn check(
         let name = call_names::name_of(value);
         name.is_some_and(|name| tools.declares(name, key))
     };
-    if let Some(found) = content.tag_in_value(text, is_parameter) {
+    let begun = content.tag_in_value(text, is_parameter);
+    if let Some(found) = begun.map_err(RegionError::Content)? {
         let found = excerpt(&text[found]);
         return Err(RegionError::Unread(format!(
             "a value holds what begins another one, {found}"
         )));
     }
-    let open = content.open_value(text).zip(field.close());
-    if let Some((value, close)) = open
-        && let Some(found) = close.find_at_end(&text[value.clone()])
-    {
-        let found = excerpt(&text[value][found]);
-        return Err(RegionError::Unread(format!(
-            "a value that nothing ends holds what closes the region, {found}"
-        )));
+    let open = content.open_value(text).map_err(RegionError::Content)?;
+    let open = open.zip(field.close());
+    if let Some((value, close)) = open {
+        let found = close.find_at_end(&text[value.clone()]);
+        let found = found.map_err(|TooCostly| {
+            RegionError::Unread("the search for what closes it takes too many steps".into())
+        })?;
+        if let Some(found) = found {
+            let found = excerpt(&text[value][found]);
+            return Err(RegionError::Unread(format!(
+                "a value that nothing ends holds what closes the region, {found}"
+            )));
+        }
     }
     let missing = call_names::what_is_missing(value).filter(|_| field.name() == call_names::CALLS);
     missing.map_or(Ok(()), |missing| Err(RegionError::Unread(missing)))

@@ -185,14 +185,12 @@ impl Drafter<'_> {
         let has_more = header.trim_start().find(marker).is_some_and(|at| at > 0);
         let own = unmarked(self.findings.content.open.as_deref()?.trim());
         let word = own.strip_suffix(marker).filter(|_| has_more)?;
-        // Over no brace: what is said may begin with one. What opens a call may stand in the same header.
-        let no_call = not_ahead(exact(calls.first_text().trim()));
-        let more = (no_call + none_of("{")).few();
+        // Over no brace: what is said may begin with one.
+        let more = exact(word) + none_of("{").few() + marker;
         let others = opens.iter().map(|open| unmarked(open));
         let others = others.filter(|open| *open != own).map(|open| exact(&open));
-        let is_word =
-            word.ends_with(char::is_alphanumeric) && !calls.first_text().trim().is_empty();
-        is_word.then(|| either(std::iter::once(exact(word) + more + marker).chain(others)))
+        let is_word = word.ends_with(char::is_alphanumeric);
+        is_word.then(|| either(std::iter::once(more).chain(others)))
     }
 
     /// Other texts that open content as well: where a marker names what follows, and calls name

@@ -32,27 +32,29 @@ impl Content {
         &self,
         text: &str,
         is_key: impl Fn(&str) -> bool,
-    ) -> Option<Range<usize>> {
+    ) -> Result<Option<Range<usize>>, ContentError> {
         match &self.parser {
-            Parser::XmlInline(args) => args.tag_in_value(text, is_key).ok()?,
-            Parser::Text | Parser::Int | Parser::Float | Parser::Bool => None,
-            Parser::Json(_) | Parser::PythonCalls | Parser::KvLines(_) => None,
+            Parser::XmlInline(args) => args
+                .tag_in_value(text, is_key)
+                .map_err(|TooCostly| too_costly()),
+            Parser::Text | Parser::Int | Parser::Float | Parser::Bool => Ok(None),
+            Parser::Json(_) | Parser::PythonCalls | Parser::KvLines(_) => Ok(None),
         }
     }
 
     /// The last value, if nothing but the end of the text ends it.
-    pub(crate) fn open_value(&self, text: &str) -> Option<Range<usize>> {
+    pub(crate) fn open_value(&self, text: &str) -> Result<Option<Range<usize>>, ContentError> {
+        let text = text.trim_end_matches(white_space::is_space);
         let value = match &self.parser {
-            Parser::XmlInline(args) => args.tags(text).ok()?.pop()?.value?,
-            Parser::KvLines(args) => {
-                text.rfind(args.kv_sep.as_str())? + args.kv_sep.len()..text.len()
+            Parser::XmlInline(args) => {
+                let tags = args.tags(text).map_err(|TooCostly| too_costly())?;
+                tags.into_iter().next_back().and_then(|tag| tag.value)
             }
-            Parser::Text | Parser::Int | Parser::Float | Parser::Bool => return None,
-            Parser::Json(_) | Parser::PythonCalls => return None,
+            Parser::KvLines(args) => args.last_value(text),
+            Parser::Text | Parser::Int | Parser::Float | Parser::Bool => None,
+            Parser::Json(_) | Parser::PythonCalls => None,
         };
-        without_space(text, value.end..text.len())
-            .is_none()
-            .then_some(value)
+        Ok(value.filter(|value| value.end == text.len()))
     }
 
     /// The first match of a delimiter in the text of a region, where the parser takes for a value what was meant to end it.
@@ -254,6 +256,14 @@ struct Tag {
 }
 
 impl KvLinesArgs {
+    /// The value of the last line, up to the end of the text.
+    fn last_value(&self, text: &str) -> Option<Range<usize>> {
+        let before = text.rfind(self.line_sep.as_str());
+        let line = before.map_or(0, |at| at + self.line_sep.len());
+        let separator = line + text[line..].find(self.kv_sep.as_str())?;
+        Some(separator + self.kv_sep.len()..text.len())
+    }
+
     fn passed_over(
         &self,
         text: &str,
